@@ -1,0 +1,1 @@
+"""The room that brings the bytes of a revision and parses none of them."""

@@ -1,0 +1,95 @@
+"""The whole of fetch: from two names of revisions to an exchange folder."""
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from bot.fetch.change import build_change, documents, repository_name
+from bot.fetch.exchange import fill
+from bot.fetch.folder import FolderSource
+from bot.fetch.history import History, NoHistory
+from bot.fetch.history_file import FileHistory
+from bot.fetch.history_git import GitHistory
+from bot.fetch.messages import commit_messages
+from bot.fetch.revision import open_pair, open_revision, open_staged
+from bot.fetch.selection import select
+from bot.fetch.source import Source
+from bot.fetch.tree import GitSource
+from bot.snapshot import Exchange, Text
+
+
+def gather(
+    folder: Path,
+    *,
+    base: str | Source,
+    head: str | Source,
+    repo: Path,
+    staged: bool = False,
+    history: Path | History | None = None,
+    texts: tuple[Text, ...] = (),
+    repository: str = "",
+) -> Exchange:
+    """Fetch what analysis needs of two revisions into `folder`, and return what stands in its `exchange.json`.
+
+    `base` and `head` are revisions as `open_pair` takes them, or sources that are open already; they are closed in
+    any case. With `staged` they are not looked at: HEAD of `repo` is compared with its index. `history` is a file of
+    refs, or a history, that is used instead of the clone's own. To `texts` the commit messages between two git revisions are added.
+    `repository` is "owner/name"; by default it is read from the origin remote. Raises UsageError or CannotLookError.
+    """
+    with ExitStack() as stack:
+        for given in (base, head):
+            if not isinstance(given, str):
+                stack.callback(given.close)
+        before, after = open_staged(repo) if staged else _open(base, head, repo)
+        stack.callback(before.close)
+        stack.callback(after.close)
+        plain = isinstance(before, FolderSource) and isinstance(after, FolderSource)
+        selection = select(before.entries(), after.entries(), plain=plain)
+        folder.mkdir(parents=True, exist_ok=True)
+        snapshots = fill(folder, before, after, selection)
+        clone = next((source.repository for source in (after, before) if isinstance(source, GitSource)), None)
+        messages, left_out = _messages(before, after)
+        known = {text.path for text in texts}
+        change = build_change(
+            [*texts, *(text for text in messages if text.path not in known)],
+            documents(folder, *snapshots),
+            _history(before, after, history),
+            repository=repository or (repository_name(clone) if clone else ""),
+            left_out=left_out,
+        )
+        exchange = Exchange(*snapshots, change)
+        exchange.save(folder)
+        return exchange
+
+
+def _open(base: str | Source, head: str | Source, repo: Path) -> tuple[Source, Source]:
+    if isinstance(base, str) and isinstance(head, str):
+        return open_pair(base, head, repo)
+    before = open_revision(base, repo) if isinstance(base, str) else base
+    return before, open_revision(head, repo) if isinstance(head, str) else head
+
+
+def _messages(base: Source, head: Source) -> tuple[tuple[Text, ...], tuple[str, ...]]:
+    """Return the commit messages between two commits of one repository, and what of them was left out."""
+    if isinstance(base, GitSource) and isinstance(head, GitSource) and base.sha and head.sha:
+        return commit_messages(head.repository, base.sha, head.sha)
+    return (), ()
+
+
+def _history(base: Source, head: Source, given: Path | History | None) -> History:
+    if isinstance(given, Path):
+        return FileHistory(given, _head_commits(base, head))
+    if given is not None:
+        return given
+    if isinstance(head, GitSource):
+        branch = base if isinstance(base, GitSource) else head
+        return GitHistory(head.repository, branch.tip, head.tip, branch.name)
+    if isinstance(base, GitSource):
+        return GitHistory(base.repository, base.tip, base.tip, base.name)
+    return NoHistory("there is no clone to look in; --history FILE gives refs and commits")
+
+
+def _head_commits(base: Source, head: Source) -> list[str]:
+    """Return head's own commits, which a file of refs may lack."""
+    if isinstance(base, GitSource) and isinstance(head, GitSource) and base.sha and head.sha:
+        return head.repository.ask("rev-list", head.sha, f"^{base.sha}").decode().split()
+    return []

@@ -1,0 +1,64 @@
+"""Turn what the command line names into two open sources."""
+
+from pathlib import Path
+
+from bot.errors import UsageError
+from bot.fetch.folder import FolderSource
+from bot.fetch.git import FULL, Repository
+from bot.fetch.source import Source
+from bot.fetch.tree import GitSource, IndexSource
+
+GIT = "git:"
+HUB = "hub:"
+SHORT = 7  # digits of a commit in a label
+
+
+def open_pair(base: str, head: str, repo: Path) -> tuple[Source, Source]:
+    """Open base and head: each a folder or `git:<revision>` of the repository at `repo`.
+
+    Between two git revisions the base is their merge base, so that what others did meanwhile is not held against head;
+    when head lies behind base, base is taken as it stands. Raises UsageError or CannotLookError.
+    """
+    if base.startswith(GIT) and head.startswith(GIT):
+        return _git_pair(Repository(repo), base.removeprefix(GIT), head.removeprefix(GIT))
+    return open_revision(base, repo), open_revision(head, repo)
+
+
+def open_staged(repo: Path) -> tuple[Source, Source]:
+    """Open HEAD as base and the index as head. Raises CannotLookError, for an unmerged index not before it is listed."""
+    repository = Repository(repo)
+    head = repository.commit("HEAD")
+    return GitSource(repository, "HEAD", head), IndexSource(repository, head)
+
+
+def open_revision(revision: str, repo: Path) -> Source:
+    """Open one revision as it stands. Raises UsageError or CannotLookError."""
+    if revision.startswith(HUB):
+        raise UsageError(f"not supported yet: {revision}; download the repository and give its folder")
+    if revision.startswith(GIT):
+        repository = Repository(repo)
+        name = revision.removeprefix(GIT)
+        return GitSource(repository, name, repository.commit(name), label=_called(name))
+    if not revision or "\0" in revision:
+        raise UsageError(f"{revision!r}: a folder or git:<revision> is needed")
+    return FolderSource(Path(revision))
+
+
+def _git_pair(repository: Repository, base: str, head: str) -> tuple[Source, Source]:
+    base_tip, head_tip = repository.commit(base), repository.commit(head)
+    label = _called(base)
+    found = base_tip if base_tip == head_tip else repository.merge_base(base_tip, head_tip)
+    if found is None:
+        label = f"{label} (no common history)"
+    if found in (None, head_tip):
+        found = base_tip
+    if found != base_tip:
+        label = f"{label} (merge base {found[:SHORT]})"
+    return (
+        GitSource(repository, base, base_tip, sha=found, label=label),
+        GitSource(repository, head, head_tip, label=_called(head)),
+    )
+
+
+def _called(revision: str) -> str:
+    return revision[:SHORT] if FULL.fullmatch(revision) else revision
