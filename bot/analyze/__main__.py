@@ -1,0 +1,85 @@
+"""The process that reads a repository: one exchange folder in, one comparison as JSON on standard output.
+
+Started by bot/analyze/jail.py. It confines itself before it opens the first content.
+"""
+
+import codecs
+import os
+import sys
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from bot.analyze.checks.check import checks
+from bot.analyze.claims import claims
+from bot.analyze.comparison import compare
+from bot.analyze.engines.from_transformers import config_eos
+from bot.analyze.engines.prediction import engines
+from bot.analyze.limits import confine
+from bot.analyze.model.reader import Reader
+from bot.analyze.records import Unchecked
+from bot.analyze.render import WATCH, render
+from bot.place import Place
+from bot.snapshot import Change, Exchange
+
+SECONDS = 60
+MEMORY = 3 << 30
+
+
+def main(folder: Path) -> None:
+    """Compare, and print the comparison. Each template is named on standard error before work on it starts, and "-" after it."""
+    exchange = Exchange.load(folder)
+    contents = os.open(folder / "contents", os.O_RDONLY | os.O_DIRECTORY)
+    reader = Reader({path.name: partial(_read, contents, path.name) for path in (folder / "contents").iterdir()})
+    _warm()
+    missing = confine(seconds=SECONDS, memory=MEMORY)
+    WATCH.note = _note
+    WATCH.refused = frozenset(exchange.unrenderable)
+    comparison = compare(exchange, reader)
+    if missing:
+        said = tuple(Unchecked(kind="check", id="jail", folder=".", reason=reason, changed=False) for reason in missing)
+        verdict = msgspec.structs.replace(comparison.verdict, unchecked=comparison.verdict.unchecked + len(said))
+        comparison = msgspec.structs.replace(comparison, unchecked=(*comparison.unchecked, *said), verdict=verdict)
+    sys.stdout.buffer.write(msgspec.json.encode(comparison))
+    sys.stdout.buffer.flush()
+
+
+def _warm() -> None:
+    """Do once what imports or reads files on first use: afterwards they may be out of reach."""
+    for late in (checks, engines, config_eos):
+        late()
+    for codec in ("unicode-escape", "utf-8", "latin-1", "ascii", "punycode", "idna"):
+        codecs.lookup(codec)
+    user = ({"role": "user", "content": "Hi"},)
+    every = (
+        "{% for m in messages %}{{ m.content|trim ~ '\\n' }}{{ m|tojson(indent=1) }}{{ strftime_now('%d %b %Y') }}{% endfor %}"
+    )
+    for text in (
+        every,
+        "{{ nothing.at_all }}",
+        "{% unknown %}",
+        "{{ raise_exception('no') }}",
+        "{{ messages.append(1) }}",
+        "{{ 1 / 0 }}",
+    ):
+        render(text, user, {})
+    claims(
+        {Place("head", "README.md"): "See commit `abc1234` in [this](https://example.com/a/b/commit/abc1234).\n\n- one\n"},
+        Change(),
+    )
+
+
+def _read(folder: int, name: str) -> bytes:
+    """Read a content relative to an open folder: its path may be out of reach for the user this process now is."""
+    with os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder), "rb") as file:
+        return file.read()
+
+
+def _note(digest: str) -> None:
+    sys.stderr.write(f"{digest or '-'}\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

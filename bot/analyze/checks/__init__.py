@@ -1,0 +1,1 @@
+"""What is wrong: one file per check, found by its name."""

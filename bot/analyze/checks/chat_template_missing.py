@@ -1,0 +1,32 @@
+"""The chat template is gone."""
+
+from collections.abc import Iterator
+
+from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model.folder import Model
+from bot.analyze.model.templates import in_force, sources
+from bot.analyze.wording import value
+from bot.place import Place
+
+CHECK = Check(
+    title="There is no chat template any more",
+    sees="a chat template in base (file or inline) and none anywhere in head",
+    why="Chat requests fail: `Cannot use chat template functions because tokenizer.chat_template is not set`.",
+    fix="Keep the template in `chat_template.jinja` or in `tokenizer_config.json`.",
+    wrong_when="the template moved to another source or folder, or base had none (base models)",
+    severity="error",
+)
+
+
+def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
+    """Compare the sources; one that is there and cannot be read is not called missing."""
+    before, after = in_force(base), sources(head)
+    if before and not after.every and not after.unread and before[0].file not in head.went:
+        template = before[0]
+        gone = template.file not in head.files
+        place = Place("base", base.path(template.file)) if gone else head.place(template.file)
+        yield Seen(
+            key="chat_template",
+            title=f"The chat template of {value(template.file)} is gone and nothing takes its place",
+            places=(place,),
+        )

@@ -1,0 +1,100 @@
+"""What a check is, and how the checks are found: one file each, its name is the check's id."""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from bot.analyze.model.folder import Model
+from bot.analyze.records import Claim, Confidence, Finding, Fix, Severity
+from bot.place import Place
+
+
+@dataclass(frozen=True)
+class Check:
+    """The texts of a check, which are its documentation, and its severity.
+
+    `sees` says what it looks at, `why` what it costs whom, `fix` what to do, `wrong_when` where the same shape is meant and the check is silent.
+    `severity` is the highest it gives (the ceiling of the kind in the cases' README); `cause` groups its findings with those of other checks.
+    """
+
+    title: str
+    sees: str
+    why: str
+    fix: str
+    wrong_when: str
+    severity: Severity
+    confidence: Confidence = "certain"
+    engines: tuple[str, ...] = ()
+    cause: str = ""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a check's function reports: the parts of a finding that the framework cannot know."""
+
+    key: str
+    title: str
+    places: tuple[Place, ...]
+    detail: str = ""
+    severity: Severity | None = None
+    confidence: Confidence | None = None
+    engines: tuple[str, ...] | None = None
+    fix: str = ""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A check as it was found: its id, its texts, and whichever of its functions it has.
+
+    `find` runs on base and on head and the framework compares; `find_in_change` runs once, on base and head of a model that exists on both sides;
+    `find_in_claims` runs once on the commits that texts of one revision claim.
+    """
+
+    id: str
+    check: Check
+    find: Callable[[Model], Iterable[Seen]] | None
+    find_in_change: Callable[[Model, Model], Iterable[Seen]] | None
+    find_in_claims: Callable[[tuple[Claim, ...]], Iterable[Seen]] | None
+
+    def finding(self, seen: Seen, folder: str) -> Finding:
+        """The whole finding."""
+        check = self.check
+        fix = seen.fix or check.fix
+        return Finding(
+            check=self.id,
+            key=seen.key,
+            folder=folder,
+            severity=seen.severity or check.severity,
+            confidence=seen.confidence or check.confidence,
+            title=seen.title,
+            detail=seen.detail or check.why,
+            places=seen.places,
+            engines=check.engines if seen.engines is None else seen.engines,
+            cause=check.cause,
+            fix=Fix(fix) if fix else None,
+        )
+
+
+@cache
+def checks() -> tuple[Loaded, ...]:
+    """Every check of this package. Raises TypeError for a module that is no whole check."""
+    package = importlib.import_module("bot.analyze.checks")
+    names = sorted(module.name for module in pkgutil.iter_modules(package.__path__) if module.name != "check")
+    return tuple(_load(name, importlib.import_module(f"bot.analyze.checks.{name}")) for name in names)
+
+
+def _load(name: str, module: ModuleType) -> Loaded:
+    check: Any = getattr(module, "CHECK", None)
+    functions = [getattr(module, function, None) for function in ("find", "find_in_change", "find_in_claims")]
+    if not isinstance(check, Check) or sum(function is not None for function in functions) != 1:
+        raise TypeError(
+            f"bot/analyze/checks/{name}.py must declare CHECK and exactly one of find, find_in_change, find_in_claims"
+        )
+    silent = [field for field in ("title", "sees", "why", "fix", "wrong_when") if not getattr(check, field).strip()]
+    if silent:
+        raise TypeError(f"bot/analyze/checks/{name}.py leaves {silent[0]} empty")
+    return Loaded(name.replace("_", "-"), check, *functions)

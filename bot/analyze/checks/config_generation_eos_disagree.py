@@ -1,0 +1,34 @@
+"""config.json's EOS ids lack some of generation_config.json's."""
+
+from collections.abc import Iterator
+
+from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model.eos import stated
+from bot.analyze.model.folder import Model
+from bot.analyze.model.tokens import texts_of
+from bot.analyze.wording import ids, value
+from bot.answer import Known
+
+CHECK = Check(
+    title="config.json and generation_config.json name different EOS ids",
+    sees="an id of generation_config.json's eos_token_id that config.json's eos_token_id lacks",
+    why="Engines that read `config.json` only do not stop there.",
+    fix="Give both files the same `eos_token_id`.",
+    wrong_when="one of the files states no id, or config.json has all of them and more",
+    severity="warning",
+)
+
+
+def find(model: Model) -> Iterator[Seen]:
+    """Compare the two lists: a note when config.json has a part of the ids, a warning when it has none of them."""
+    config, generation = stated(model, "config.json"), stated(model, "generation_config.json")
+    if not isinstance(config, Known) or not isinstance(generation, Known) or set(generation.value) <= set(config.value):
+        return
+    texts = texts_of(model)
+    lacking = [i for i in generation.value if i not in config.value]
+    yield Seen(
+        key="config.json",
+        title=f"{value('config.json')} says {ids(config.value, texts)} and lacks {ids(lacking, texts)} of {value('generation_config.json')}",
+        places=(*config.places, *generation.places),
+        severity="warning" if set(config.value).isdisjoint(generation.value) else "note",
+    )

@@ -1,0 +1,43 @@
+"""An id that ends generation stands for another token than before."""
+
+from collections.abc import Iterator
+
+from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model.eos import listed, of_tokenizer
+from bot.analyze.model.folder import Model
+from bot.analyze.model.tokens import role, texts_of, token_place
+from bot.analyze.model.turns import turns
+from bot.analyze.wording import value
+from bot.answer import Known
+
+CHECK = Check(
+    title="A stop id stands for another token",
+    sees="an id in the stop set of base and of head whose token string is another one in head, and that string ended nothing in base",
+    why="Generation stops where nothing ends, and runs on where a turn ends.",
+    fix="Name the id that the ending token has now, or give the new token an id of its own.",
+    wrong_when="all ids shifted together and the stop set is the same strings under new ids, or the new string is the one that head's tokenizer or template ends with",
+    severity="error",
+)
+
+
+def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
+    """Compare the strings of the ids that both stop sets have."""
+    before, after = _stops(base), _stops(head)
+    own = role(head, "eos_token")
+    meant = {end for turn in turns(head) for end in turn.ends} | ({own.value} if isinstance(own, Known) else set())
+    for number in sorted(before.keys() & after.keys()):
+        old, new = before[number], after[number]
+        if old is not None and new is not None and old != new and new not in before.values() and new not in meant:
+            yield Seen(
+                key=old,
+                title=f"Stop id {number} was {value(old)} and is now {value(new)}",
+                places=(token_place(head, new), token_place(base, old)),
+            )
+
+
+def _stops(model: Model) -> dict[int, str | None]:
+    ids = listed(model)
+    own = of_tokenizer(model)
+    numbers = [*(ids.value if isinstance(ids, Known) else ()), *((own.value,) if isinstance(own, Known) else ())]
+    texts = texts_of(model)
+    return {number: texts.get(number) for number in numbers}

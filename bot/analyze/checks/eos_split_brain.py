@@ -1,0 +1,35 @@
+"""The tokenizer's EOS token is not among the ids that generation stops on."""
+
+from collections.abc import Iterator
+
+from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model.eos import listed, of_tokenizer
+from bot.analyze.model.folder import Model
+from bot.analyze.model.tokens import texts_of
+from bot.analyze.wording import ids, value
+from bot.answer import Known
+
+CHECK = Check(
+    title="The files disagree on which token ends a reply",
+    sees="the tokenizer's EOS id and the ids of generation_config.json (config.json's where that file is absent) have nothing in common",
+    why="Tools that read one file only, and engines that let one source replace the other, stop on different tokens; "
+    "sglang leaves the tokenizer's EOS out of its JSON grammar, so a JSON answer that ends with it never ends.",
+    fix="Name the token that ends a turn in all of them, or list both ids in `generation_config.json`.",
+    wrong_when="the tokenizer's EOS is one of several ids in the list (Gemma, GLM, Llama 3), or no list states any id",
+    severity="error",
+)
+
+
+def find(model: Model) -> Iterator[Seen]:
+    """Compare the tokenizer's EOS with the list that counts."""
+    tokenizer, stops = of_tokenizer(model), listed(model)
+    if not isinstance(tokenizer, Known) or not isinstance(stops, Known) or not stops.value or tokenizer.value in stops.value:
+        return
+    texts = texts_of(model)
+    file = stops.places[0].path.rpartition("/")[2]
+    name = tokenizer.places[0].path.rpartition("/")[2]
+    yield Seen(
+        key="eos_token",
+        title=f"{value(file)} stops on {ids(stops.value, texts)}, {value(name)} still says {ids([tokenizer.value], texts)}",
+        places=(*tokenizer.places, *stops.places),
+    )

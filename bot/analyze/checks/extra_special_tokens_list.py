@@ -1,0 +1,32 @@
+"""extra_special_tokens is not a mapping."""
+
+from collections.abc import Iterator
+
+from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model.folder import Model
+from bot.analyze.wording import value
+
+CHECK = Check(
+    title="extra_special_tokens is a list, which transformers 4.47 to 4.57 cannot load",
+    sees="the key extra_special_tokens of tokenizer_config.json with a list, a string or null",
+    why="The tokenizer does not load with transformers 4.47 to 4.57: `AttributeError: 'list' object has no attribute 'keys'` "
+    "(4.57.6 tokenization_utils_base.py:1210, run). 4.46 and older ignore the key, 5.0 and newer accept a list.",
+    fix="Write a mapping of names to tokens, or name the tokens in `additional_special_tokens`.",
+    wrong_when="the value is an object, also an empty one",
+    severity="error",
+    engines=("transformers 4.47 - 4.57", "vllm < 0.24", "sglang < 0.5.10"),
+    cause="needs transformers 5",
+)
+
+
+def find(model: Model) -> Iterator[Seen]:
+    """Look at the shape of the value."""
+    config = model.mapping("tokenizer_config.json")
+    shape = config.get("extra_special_tokens", {})
+    if not isinstance(shape, dict):
+        kind = {list: "a list", str: "a string", type(None): "null"}.get(type(shape), "no object")
+        yield Seen(
+            key="extra_special_tokens",
+            title=f"{value('extra_special_tokens')} is {kind}: transformers 4.47 to 4.57 cannot load the tokenizer",
+            places=(model.place("tokenizer_config.json", "/extra_special_tokens"),),
+        )

@@ -1,0 +1,47 @@
+"""A metadata file is not valid JSON."""
+
+from collections.abc import Iterator
+
+from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model.document import NotJson
+from bot.analyze.model.folder import Model
+from bot.analyze.wording import value
+from bot.answer import Known
+
+CHECK = Check(
+    title="A metadata file is not valid JSON",
+    sees="config.json, generation_config.json, a tokenizer, template, processor, adapter, index or MLC file that does not parse as UTF-8 JSON",
+    why="Loading fails, or the file is taken for absent without a word (generation_config.json).",
+    fix="Repair the file at the line named.",
+    wrong_when="the file is a Git LFS pointer, or holds NaN, which Python's reader accepts",
+    severity="error",
+)
+
+_NAMES = {
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "chat_template.json",
+    "processor_config.json",
+    "preprocessor_config.json",
+    "adapter_config.json",
+    "mlc-chat-config.json",
+    "vocab.json",
+    "tekken.json",
+}
+
+
+def find(model: Model) -> Iterator[Seen]:
+    """Parse each of them."""
+    for name in sorted(model.files):
+        if name in _NAMES or name.endswith(".index.json"):
+            document = model.document(name)
+            if isinstance(document, Known) and isinstance(document.value, NotJson):
+                yield Seen(
+                    key=name,
+                    title=f"{value(name)} {document.value.message} (line {document.value.line}, column {document.value.column})",
+                    places=(model.place(name),),
+                )

@@ -1,0 +1,35 @@
+"""Quantization stands only inside a nested configuration."""
+
+from collections.abc import Iterator
+
+from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model.folder import Model
+from bot.analyze.model.quantization import KEYS, pointer, quantizations, summary
+from bot.analyze.wording import value
+
+CHECK = Check(
+    title="Quantization is stated only in a nested configuration",
+    sees="a filled quantization_config under text_config or another nested object of config.json, and none at the top (absent, null or empty)",
+    why="Readers of the top level take the checkpoint for unquantized. With null there sglang's Kimi class runs it unquantized; with an empty object vLLM "
+    "runs it unquantized and sglang does not start.",
+    fix="Put the same `quantization_config` at the top level of `config.json`.",
+    wrong_when="the top level has a filled one too",
+    severity="warning",
+)
+
+
+def find(model: Model) -> Iterator[Seen]:
+    """Look for one that is filled, at every level."""
+    found = quantizations(model)
+    if any(key in found for key in KEYS):
+        return
+    config = model.mapping("config.json")
+    stated = {None: "null", "absent": "absent"}
+    raw = config.get("quantization_config", "absent")
+    top = stated.get(raw, "empty") if raw is None or isinstance(raw, str) else "empty"
+    for path, quantization in found.items():
+        yield Seen(
+            key=path,
+            title=f"{value(path)} ({value(summary(quantization))}) is hidden from readers of the top level, where it is {top}",
+            places=(model.place("config.json", pointer(path)),),
+        )

@@ -1,0 +1,63 @@
+"""The token with which the chat template ends an assistant's turn is not in the list that generate() stops on."""
+
+from collections.abc import Iterator
+
+from bot.analyze.checks.check import Check, Seen
+from bot.analyze.engines.prediction import engines
+from bot.analyze.model.eos import listed
+from bot.analyze.model.folder import Model
+from bot.analyze.model.templates import place_of
+from bot.analyze.model.tokens import texts_of, tokens
+from bot.analyze.model.turns import Turns, turns
+from bot.analyze.wording import ids, value
+from bot.analyze.wording import listed as words
+from bot.answer import Known
+
+CHECK = Check(
+    title="A reply does not end where the chat template ends it",
+    sees="a conversation is rendered, and the token that follows the assistant's text is not among the ids of generation_config.json "
+    "(config.json's where that file is absent); where the template writes nothing there, the tokens that open the next turn",
+    why="Generation runs on past the end of the reply, up to the length limit.",
+    fix="Add the id of the token to `eos_token_id` of `generation_config.json`.",
+    wrong_when="there is no chat template (base models), the template ends turns with ordinary text, or no file says how to generate",
+    severity="error",
+)
+
+
+def find(model: Model) -> Iterator[Seen]:
+    """Render, look at what ends a turn, and look it up in the list."""
+    stops, table = listed(model), tokens(model)
+    if not isinstance(stops, Known) or not isinstance(table, Known):
+        return
+    found: dict[str, Turns] = {}
+    for turn in turns(model):
+        for end in turn.ends:
+            number = table.value.id_of(end)
+            if number is not None and number not in stops.value:
+                found.setdefault(end, turn)
+    for end, turn in found.items():
+        number = table.value.id_of(end)
+        stopping, running = _engines(model, number)
+        file = stops.places[0].path.rpartition("/")[2]
+        what = "a turn ends where the model writes" if turn.by_role else "the chat template ends a reply with"
+        yield Seen(
+            key=end,
+            title=f"{what[0].upper()}{what[1:]} {ids([number or 0], texts_of(model))}, which {value(file)} does not stop on",
+            detail=f"Rendered: {value(turn.shown)}. "
+            + (f"{words(running)} run on past it; {words(stopping)} stop on it." if stopping else "No engine stops on it."),
+            places=(*stops.places, place_of(model, turn.template)),
+            severity="warning" if stopping else "error",
+            engines=running,
+        )
+
+
+def _engines(model: Model, number: int | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The engines that stop on a token in plain chat, and those that do not or of which we cannot tell."""
+    stopping: list[str] = []
+    running: list[str] = []
+    for engine in engines():
+        if engine.applies(model) and engine.ID != "webllm":
+            answer = engine.predict(model, engine.VERSIONS[-1]).fields["stops"]
+            stops = isinstance(answer, Known) and answer.value is not None and number in answer.value
+            (stopping if stops else running).append(engine.ID)
+    return tuple(stopping), tuple(running)

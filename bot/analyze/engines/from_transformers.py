@@ -1,0 +1,208 @@
+"""Rules of transformers that its users (generate(), vLLM, sglang) share: which ids the config files give them.
+
+Sources: facts/transformers.md sections 5 and C3 (executed on 4.46.3 - 5.24.0), facts/vllm.md section 1, facts/sglang.md section 1.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+from bot.analyze.model.eos import Ids, nested, of_tokenizer, stated
+from bot.analyze.model.folder import Model
+from bot.analyze.model.tokens import ROLES, needs_remote_code, rebuilt_id, role, tokens
+from bot.answer import Answer, Known, Missing, Unknown
+
+_DATA = Path(__file__).parent / "data"
+_TABLE = "transformers-5.24.0.json"
+
+# Keys that belong to generate() and that GenerationConfig refuses (utils.py of transformers 4.46.3 - 5.24.0; executed).
+_ARGUMENTS_OF_GENERATE = {
+    "logits_processor",
+    "stopping_criteria",
+    "prefix_allowed_tokens_fn",
+    "synced_gpus",
+    "assistant_model",
+    "streamer",
+    "negative_prompt_ids",
+    "negative_prompt_attention_mask",
+}
+
+# tokenizer_class values that load tokenizer.json as it stands, and ones that rebuild it on every 5.x (sections 1.2 and 7.3).
+_GENERIC = {"PreTrainedTokenizer", "PythonBackend", "TokenizersBackend"}
+_REBUILT = {"Qwen2Tokenizer", "GemmaTokenizer", "GPT2Tokenizer", "CohereTokenizer"}
+_WHOLE = {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings", "intermediate_size"}
+_SCALED = {"linear", "dynamic", "yarn", "longrope", "llama3"}
+
+
+@cache
+def config_eos() -> Mapping[str, Mapping[str, Any]]:
+    """Default EOS ids of the config classes by model_type; written by tools/tables.py from the package of that version."""
+    return json.loads((_DATA / _TABLE).read_text("utf-8"))["config_eos"]
+
+
+def generation_config_refused(values: Mapping[str, Any]) -> str | None:
+    """Why GenerationConfig.from_pretrained raises ValueError for these values, or None (executed on 4.46.3 - 5.24.0)."""
+    tokens_limit = values.get("max_new_tokens")
+    if isinstance(tokens_limit, int) and tokens_limit <= 0:
+        return f"`max_new_tokens` must be greater than 0, but is {tokens_limit}"
+    sequences, beams = values.get("num_return_sequences"), values.get("num_beams")
+    alone = not (isinstance(beams, int) and beams > 1) and values.get("do_sample") is not True
+    if isinstance(sequences, int) and sequences > 1 and alone:
+        return f"`num_return_sequences` {sequences} without sampling or beams"
+    stopping = values.get("early_stopping")
+    if stopping is not None and not isinstance(stopping, bool) and stopping != "never":
+        return "`early_stopping` must be a boolean or `never`"
+    argument = next((key for key in values if key in _ARGUMENTS_OF_GENERATE), None)
+    return f"`{argument}` is an argument of generate(), not a setting" if argument else None
+
+
+def generation_ids(model: Model) -> Answer[Ids] | None:
+    """The ids of generation_config.json; None when the loader behaves as if there were no such file (absent, or not a JSON object)."""
+    document = model.document("generation_config.json")
+    if isinstance(document, Unknown):
+        return Unknown(f"generation_config.json {document.reason}", document.places)
+    return stated(model, "generation_config.json") if model.readable("generation_config.json") else None
+
+
+def config_ids(model: Model, *, class_default: bool, text_config: bool) -> Answer[Ids]:
+    """The ids that a loaded config.json gives.
+
+    With `class_default` a key that is absent (not one that is null) has the default of the class of `model_type`.
+    With `text_config` the nested language model's ids count where the top level has none.
+    """
+    top = _with_default(model, (), "top", class_default)
+    if not isinstance(top, Missing) or not text_config:
+        return top
+    inner = nested(model)
+    if inner:
+        return next(iter(inner.values()))
+    return _with_default(model, ("text_config",), "text", class_default) if class_default else top
+
+
+def _with_default(model: Model, path: tuple[str, ...], which: str, class_default: bool) -> Answer[Ids]:  # noqa: FBT001
+    answer = stated(model, "config.json", *path)
+    if not isinstance(answer, Missing) or not class_default or not model.readable("config.json"):
+        return answer
+    holder: Any = model.mapping("config.json")
+    for part in path:
+        holder = cast("dict[str, Any]", holder).get(part)
+    if isinstance(holder, dict) and "eos_token_id" in holder:
+        return answer  # null is a statement
+    model_type = model.mapping("config.json").get("model_type")
+    row = config_eos().get(model_type) if isinstance(model_type, str) else None
+    place = (model.place("config.json", "/model_type"),)
+    if row is None or "unknown" in row:
+        # An unknown type takes the plain config class, whose default is None, when it loads at all.
+        return answer
+    default = row.get(which)
+    if default is None:
+        return answer
+    return Known(tuple(default) if isinstance(default, list) else (default,), place)
+
+
+def config_loads(model: Model) -> Answer[bool]:
+    """Whether AutoConfig of transformers 5 loads config.json, for an operator who trusts the repository's code.
+
+    False: absent, not a JSON object, no model_type, or a model_type that no release knows and no auto_map explains.
+    Unknown: a field that the strict classes of transformers >= 5.4 may refuse (facts/transformers.md section 6).
+    """
+    document = model.document("config.json")
+    if isinstance(document, Unknown):
+        return Unknown(f"config.json {document.reason}", document.places)
+    config = model.mapping("config.json")
+    model_type = config.get("model_type")
+    known = isinstance(model_type, str) and (model_type in config_eos() or config_needs_remote_code(model))
+    if not model.readable("config.json") or not known:
+        return Known(value=False, places=(model.place("config.json"),))
+    for key, value in config.items():
+        doubtful = _doubt(key, value)
+        if doubtful:
+            return Unknown(
+                f"config.json: {doubtful}, which transformers >= 5.4 may refuse", (model.place("config.json", f"/{key}"),)
+            )
+    return Known(value=True)
+
+
+def config_needs_remote_code(model: Model) -> bool:
+    """Whether the config class is the repository's own (auto_map.AutoConfig)."""
+    auto_map = model.mapping("config.json").get("auto_map")
+    return isinstance(auto_map, dict) and bool(cast("dict[str, Any]", auto_map).get("AutoConfig"))
+
+
+def _doubt(key: str, value: Any) -> str:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if key in _WHOLE and not whole:
+        return f"`{key}` is no integer"
+    if key in ("bos_token_id", "pad_token_id") and value is not None and not whole:
+        return f"`{key}` is no integer"
+    if key == "eos_token_id" and isinstance(value, str):
+        return f"`{key}` is a string"
+    if key in ("rope_scaling", "rope_parameters") and isinstance(value, dict):
+        rope = cast("dict[str, Any]", value)
+        if rope.get("rope_type", rope.get("type", "default")) in _SCALED and "factor" not in rope:
+            return f"`{key}` has no factor"
+    return ""
+
+
+def tokenizer_loads(model: Model) -> Answer[bool]:
+    """False where AutoTokenizer raises for what tokenizer_config.json says of the roles; Unknown where we cannot tell, True otherwise."""
+    for name in ROLES:
+        value = model.mapping("tokenizer_config.json").get(name)
+        typed = isinstance(value, dict) and cast("dict[str, Any]", value).get("__type") == "AddedToken"
+        if value is not None and not isinstance(value, str) and not typed:
+            return Known(value=False, places=(model.place("tokenizer_config.json", f"/{name}"),))
+    table = tokens(model)
+    if isinstance(table, Missing) and not _vocabulary(model):
+        return Unknown("there is no tokenizer file that could be read", table.places)
+    return Unknown(table.reason, table.places) if isinstance(table, Unknown) else Known(value=True)
+
+
+def tokenizer_id(model: Model) -> Answer[int]:
+    """The id of the loaded tokenizer's EOS token on transformers 5, where the files allow to tell it.
+
+    Missing when the tokenizer has no EOS. A role string without an id is appended behind the last token. Two ways of numbering
+    exist (a class that rebuilds its backend, and one that takes the file); where they differ tokenizer_class decides, and for a class
+    that we cannot place the answer is Unknown.
+    """
+    string, table = role(model, "eos_token"), tokens(model)
+    if not isinstance(string, Known):
+        return string
+    if not isinstance(table, Known) or table.value.declared:
+        answer = of_tokenizer(model)
+        if isinstance(answer, Known) and not _vocabulary(model):
+            return Unknown("no vocabulary file could be read, so the ids of the loaded tokenizer cannot be told", answer.places)
+        return answer
+    taken = [*table.value.vocab.values(), *(token.id for token in table.value.added.values())]
+    found = table.value.id_of(string.value)
+    plain = max(max(taken, default=-1) + 1, len(table.value.vocab)) if found is None else found
+    rebuilt = rebuilt_id(model, string.value)
+    if rebuilt in (plain, None):
+        return Known(plain, string.places)
+    declared = model.mapping("tokenizer_config.json").get("tokenizer_class")
+    name = declared.removesuffix("Fast") if isinstance(declared, str) else ""
+    if name in _GENERIC:
+        return Known(plain, string.places)
+    if name in _REBUILT:
+        return Known(rebuilt, string.places)
+    return Unknown(f"{string.value} is {plain} or {rebuilt}, by the class that transformers picks", string.places)
+
+
+def _vocabulary(model: Model) -> bool:
+    """Whether there is a vocabulary besides tokenizer.json; remote code brings its own reading of one."""
+    names = [
+        name for name in model.files if name.endswith((".model", ".tiktoken", "vocab.json", "vocab.txt")) and model.has(name)
+    ]
+    return bool(names) and (needs_remote_code(model) or not all(model.is_pointer(name) for name in names))
+
+
+def generation_config_loads(model: Model) -> Answer[bool]:
+    """False where GenerationConfig raises ValueError; a file that is absent or not JSON hinders nobody."""
+    refused = generation_config_refused(model.mapping("generation_config.json"))
+    return Known(value=not refused, places=(model.place("generation_config.json"),))
+
+
+def trusts(model: Model) -> bool:
+    """Whether loading needs the repository's own code."""
+    return needs_remote_code(model) or config_needs_remote_code(model)

@@ -1,0 +1,50 @@
+"""transformers: what generate() stops on.
+
+Sources: facts/transformers.md section 5 (executed with a one-layer model on 4.57.6 and 5.24.0) and correction C3:
+generation_config.json alone counts when it is a JSON object; otherwise 4.x builds one from the loaded config class (class defaults count),
+5.x reads the raw config.json (generation/utils.py:418 in 5.0.0, :578 in 5.24.0).
+"""
+
+from typing import Any
+
+from bot.analyze.engines.from_transformers import (
+    config_ids,
+    config_loads,
+    config_needs_remote_code,
+    generation_config_refused,
+    generation_ids,
+)
+from bot.analyze.engines.prediction import Prediction
+from bot.analyze.model.folder import Model
+from bot.answer import Answer, Known, Missing
+
+ID = "transformers"
+VERSIONS = ("4.57.6", "5.24.0")
+
+
+def applies(model: Model) -> bool:
+    """A folder without any configuration is loaded by nobody's generate()."""
+    return model.has("config.json") or model.has("generation_config.json")
+
+
+def predict(model: Model, version: str) -> Prediction:
+    """Predict `stops`: the ids, or None when generate() has no stop token or the model does not load."""
+    stops = _stops(model, major=int(version.partition(".")[0]))
+    trusted = generation_ids(model) is None and config_needs_remote_code(model)
+    return Prediction(ID, version, {"stops": stops}, trusted, "likely" if trusted else "certain")
+
+
+def _stops(model: Model, major: int) -> Answer[Any]:
+    listed = generation_ids(model)
+    if listed is not None:
+        if generation_config_refused(model.mapping("generation_config.json")):
+            return Known(None, (model.place("generation_config.json"),))
+    else:
+        loads = config_loads(model)
+        if not (isinstance(loads, Known) and loads.value):
+            return Known(None, loads.places) if isinstance(loads, Known) else loads
+        # 5.x hands the raw config.json to GenerationConfig, which knows neither class defaults nor nested configs.
+        listed = config_ids(model, class_default=major < 5, text_config=major < 5)
+    if isinstance(listed, Missing):
+        return Known(None, listed.places)
+    return Known(sorted(listed.value), listed.places) if isinstance(listed, Known) else listed

@@ -1,0 +1,58 @@
+"""vLLM: what a chat request and a JSON-mode request stop on.
+
+Source: facts/vllm.md section 1 (vllm 0.33.0, v1/engine/input_processor.py:64 and :489, sampling_params.py:775, executed): the tokenizer's
+EOS together with the ids of generation_config.json; config.json, its text_config and the class default count only
+where generation_config.json is absent or not JSON. The grammar of structured output gets the same ids.
+"""
+
+from typing import Any
+
+from bot.analyze.engines.from_transformers import (
+    config_ids,
+    config_loads,
+    generation_config_loads,
+    generation_ids,
+    tokenizer_id,
+    tokenizer_loads,
+    trusts,
+)
+from bot.analyze.engines.prediction import Prediction
+from bot.analyze.model.folder import Model
+from bot.answer import Answer, Known, Missing, Unknown
+
+ID = "vllm"
+VERSIONS = ("0.33.0",)
+
+
+def applies(model: Model) -> bool:
+    """A server needs a config.json."""
+    return model.has("config.json")
+
+
+def predict(model: Model, version: str) -> Prediction:
+    """Predict `stops` and `stops_in_grammar`; for a tokenizer of remote code what an operator gets who trusts it."""
+    stops = _stops(model)
+    trusted = trusts(model)
+    return Prediction(ID, version, {"stops": stops, "stops_in_grammar": stops}, trusted, "likely" if trusted else "certain")
+
+
+def _stops(model: Model) -> Answer[Any]:
+    listed = generation_ids(model)
+    config = config_loads(model)
+    if listed is not None and isinstance(config, Known) and (model.readable("config.json") or not model.has("config.json")):
+        config = Known(value=True)  # a config without a known type stops the server elsewhere, not the reading of stop ids
+    for step in (tokenizer_loads(model), generation_config_loads(model), config):
+        if not (isinstance(step, Known) and step.value):
+            return Known(None, step.places) if isinstance(step, Known) else step
+    if listed is None:
+        listed = config_ids(model, class_default=True, text_config=True)
+    primary = tokenizer_id(model)
+    for answer in (listed, primary):
+        if isinstance(answer, Unknown):
+            return answer
+    ids = {*(listed.value if isinstance(listed, Known) else ()), *((primary.value,) if isinstance(primary, Known) else ())}
+    return Known(sorted(ids), (*_places(listed), *_places(primary)))
+
+
+def _places(answer: Answer[Any]) -> tuple[Any, ...]:
+    return () if isinstance(answer, Missing) else answer.places

@@ -1,0 +1,109 @@
+"""Start the process that reads a repository, and bound it: no secret in its environment, limits on time, memory and output."""
+
+import os
+import selectors
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+import bot
+from bot.analyze.limits import hide_environment
+from bot.analyze.records import Comparison
+from bot.errors import CannotLookError
+from bot.snapshot import Exchange
+
+SECONDS = 75.0
+LARGEST = 64 << 20
+RESTARTS = 5
+
+# -I leaves out the working directory, the user's packages and every PYTHON* variable; the package's own folder comes last.
+_START = "import sys; sys.path.append(sys.argv.pop(1)); import runpy; runpy.run_module('bot.analyze', run_name='__main__', alter_sys=True)"
+
+
+@dataclass(frozen=True)
+class _Ended:
+    status: int | None  # None when it had to be killed
+    output: bytes
+    errors: str
+    reason: str
+
+
+def run(folder: Path) -> Comparison:
+    """Analyze an exchange folder in a child process.
+
+    A template that made the child overrun its limits is named in `unrenderable`, and the child is started again without it.
+    Raises CannotLookError when nothing could be analyzed.
+    """
+    exchange = Exchange.load(folder)
+    _open(folder)
+    while True:
+        ended = _once(folder)
+        if ended.status == 0:
+            return msgspec.json.decode(ended.output, type=Comparison)
+        culprit = ended.errors.rstrip().rpartition("\n")[2]
+        if len(culprit) != 64 or culprit in exchange.unrenderable or len(exchange.unrenderable) >= RESTARTS:
+            reason = ended.reason or f"the analysis ended with {culprit[:300]!r}"
+            raise CannotLookError(f"the repository could not be analyzed: {reason}")
+        exchange = msgspec.structs.replace(exchange, unrenderable=(*exchange.unrenderable, culprit))
+        exchange.save(folder)
+
+
+def _once(folder: Path) -> _Ended:
+    hide_environment()
+    root = str(Path(bot.__file__).parent.parent)
+    command = [sys.executable, "-I", "-c", _START, root, str(folder)]
+    kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
+    environment = {**kept, "LC_ALL": "C.UTF-8", "TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        cwd="/",
+        close_fds=True,
+    ) as child:
+        output, errors, reason = _collect(child)
+        if reason:
+            child.kill()
+        status = child.wait()
+    return _Ended(None if reason else status, output, errors.decode("utf-8", "replace"), reason)
+
+
+def _collect(child: "subprocess.Popen[bytes]") -> tuple[bytes, bytes, str]:
+    """Read both streams until they end or a limit is reached; then the reason says which."""
+    assert child.stdout is not None  # noqa: S101 - both are pipes
+    assert child.stderr is not None  # noqa: S101
+    parts: dict[int, list[bytes]] = {child.stdout.fileno(): [], child.stderr.fileno(): []}
+    streams = list(parts)
+    size, until = 0, time.monotonic() + SECONDS
+    with selectors.DefaultSelector() as waiting:
+        for stream in streams:
+            waiting.register(stream, selectors.EVENT_READ)
+        reason = ""
+        while waiting.get_map() and not reason:
+            ready = waiting.select(max(0.0, until - time.monotonic()))
+            for key, _ in ready:
+                chunk = os.read(key.fd, 1 << 16)
+                parts[key.fd].append(chunk)
+                size += len(chunk)
+                if not chunk:
+                    waiting.unregister(key.fd)
+            if size > LARGEST:
+                reason = f"its output is larger than {LARGEST >> 20} MiB"
+            elif not ready and time.monotonic() >= until:
+                reason = f"it took longer than {SECONDS:g} s"
+    output, errors = (b"".join(parts[stream]) for stream in streams)
+    return output, errors, reason
+
+
+def _open(folder: Path) -> None:
+    """Let the child, which may become another user, read the contents through the folder that it opens first."""
+    contents = folder / "contents"
+    contents.chmod(0o755)
+    for path in contents.iterdir():
+        path.chmod(0o644)

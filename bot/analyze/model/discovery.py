@@ -1,0 +1,164 @@
+"""Which folders of two snapshots are models, and which of them are the same model on both sides."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+import pathspec
+
+from bot.analyze.model.document import Document, parse
+from bot.analyze.model.folder import Model
+from bot.analyze.model.reader import Reader
+from bot.analyze.model.templates import NAMED_FOLDER
+from bot.analyze.model.tokenizer_file import is_tokenizer
+from bot.place import Revision
+from bot.snapshot import Exchange, File, Snapshot
+
+# A folder with one of these is a model folder whatever they hold (architecture, "A model folder").
+_NAMES = {
+    "tokenizer_config.json",
+    "generation_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "chat_template.jinja",
+    "chat_template.json",
+    "tokenizer.model",
+    "tekken.json",
+    "tiktoken.model",
+    "preprocessor_config.json",
+    "processor_config.json",
+    "adapter_config.json",
+    "mlc-chat-config.json",
+}
+_ENDINGS = (".tiktoken", ".safetensors.index.json")
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """One model on both sides; a side is None where the model does not exist there."""
+
+    base: Model | None
+    head: Model | None
+
+    @property
+    def name(self) -> str:
+        """The base-side path, or the head-side one of an added model."""
+        return cast("Model", self.base or self.head).name
+
+    @property
+    def moved(self) -> bool:
+        """Whether the folder has another path in head."""
+        return self.base is not None and self.head is not None and self.base.folder != self.head.folder
+
+
+def pairs(exchange: Exchange, reader: Reader) -> tuple[Pair, ...]:
+    """The model folders that differ, each with its former self.
+
+    Two plain folders are always one model folder each ("."), except that the root counts as absent on a side where nothing of a model
+    stands in it while a nested model there is waiting for its partner: that is a move.
+    """
+    base, head = _models(exchange.base, "base", reader), _models(exchange.head, "head", reader)
+    partner = _moves({f: m for f, m in base.items() if f not in head}, {f: m for f, m in head.items() if f not in base})
+    plain = exchange.base.sha is None and exchange.head.sha is None
+    found: list[Pair] = []
+    for folder in sorted({*base, *head} - set(partner.values())):
+        old, new = base.get(folder), head.get(partner.get(folder, folder))
+        if plain and folder == "." and (old or new) and "." not in partner:
+            old = old or _empty(exchange.base, "base", reader)
+            new = new or _empty(exchange.head, "head", reader)
+        if old is not None and new is not None:
+            new = replace(new, name=old.folder, went=_went(old, new, base, head), _facts={})
+        found.append(Pair(old, new))
+    return tuple(found)
+
+
+def _models(snapshot: Snapshot, revision: Revision, reader: Reader) -> dict[str, Model]:
+    folders = {folder: files for folder, files in _folders(snapshot).items() if _is_model(files, reader)}
+    declared = _lfs_declared(snapshot, reader)
+    return {folder: Model(revision, folder, folder, files, reader, declared) for folder, files in folders.items()}
+
+
+def _empty(snapshot: Snapshot, revision: Revision, reader: Reader) -> Model:
+    files = _folders(snapshot).get(".", {})
+    return Model(revision, ".", ".", files, reader, _lfs_declared(snapshot, reader))
+
+
+def _folders(snapshot: Snapshot) -> dict[str, dict[str, File]]:
+    """The files of every folder by their names in it; named templates and Python files of a subfolder belong to the folder above."""
+    folders: dict[str, dict[str, File]] = {}
+    for file in snapshot.files:
+        parent, _, name = file.path.rpartition("/")
+        folders.setdefault(parent or ".", {})[name] = file
+    for folder in list(folders):
+        above, _, last = folder.rpartition("/")
+        if last == NAMED_FOLDER.rstrip("/"):
+            folders.setdefault(above or ".", {}).update({NAMED_FOLDER + name: file for name, file in folders.pop(folder).items()})
+    return folders
+
+
+def _is_model(files: Mapping[str, File], reader: Reader) -> bool:
+    if any(name in _NAMES or name.endswith(_ENDINGS) or name.startswith(NAMED_FOLDER) for name in files):
+        return True
+    config = _document(files.get("config.json"), reader)
+    if config is not None and not {"model_type", "architectures"}.isdisjoint(config.mapping):
+        return True
+    tokenizer = _document(files.get("tokenizer.json"), reader)
+    return tokenizer is not None and is_tokenizer(tokenizer.value)
+
+
+def _document(file: File | None, reader: Reader) -> Document | None:
+    if file is None or file.content is None:
+        return None
+    document = reader.parsed(file.content, parse)
+    return document if isinstance(document, Document) else None
+
+
+def _moves(gone: dict[str, Model], come: dict[str, Model]) -> dict[str, str]:
+    """Base-side path -> head-side path of the models that moved: those that share most files, equal contents first.
+
+    Without one equal content the names alone decide only where exactly one folder went and one came.
+    """
+    scores: list[tuple[int, int, str, str]] = []
+    for old_folder, old in gone.items():
+        for new_folder, new in come.items():
+            same_names = set(old.files) & set(new.files)
+            equal = sum(old.files[name].oid == new.files[name].oid != "" for name in same_names)
+            alike = len(same_names) * 2 > min(len(old.files), len(new.files))
+            if equal or (alike and len(gone) == len(come) == 1):
+                scores.append((equal, len(same_names), old_folder, new_folder))
+    found: dict[str, str] = {}
+    for _, _, old_folder, new_folder in sorted(scores, reverse=True):
+        if old_folder not in found and new_folder not in found.values():
+            found[old_folder] = new_folder
+    return found
+
+
+def _went(old: Model, new: Model, base: Mapping[str, Model], head: Mapping[str, Model]) -> dict[str, str]:
+    """Where the files of a model went that it has lost: a new file of the same name in another model folder of head."""
+    before = {model.path(name) for model in base.values() for name in model.files}
+    found: dict[str, str] = {}
+    for name in old.files.keys() - new.files.keys():
+        paths = [m.path(name) for m in head.values() if m.folder != new.folder and name in m.files]
+        found.update((name, path) for path in paths if path not in before)
+    return found
+
+
+def _lfs_declared(snapshot: Snapshot, reader: Reader) -> Callable[[str], bool | None]:
+    """Whether .gitattributes keeps a path in Git LFS; None for a plain folder without such a file, where it cannot be seen."""
+    rules: list[tuple[str, pathspec.GitIgnoreSpec]] = []
+    for file in snapshot.files:
+        parent, _, name = file.path.rpartition("/")
+        if name == ".gitattributes" and file.content is not None:
+            lines = reader.raw(file.content).decode("utf-8", "replace").splitlines()
+            patterns = [line.split()[0] for line in lines if "filter=lfs" in line.split()[1:]]
+            rules.append((parent, pathspec.GitIgnoreSpec.from_lines(patterns)))
+
+    def declared(path: str) -> bool | None:
+        if not rules and snapshot.sha is None:
+            return None
+        inside = [
+            (spec, path.removeprefix(f"{parent}/") if parent else path) for parent, spec in rules if path.startswith(parent)
+        ]
+        return any(spec.match_file(rest) for spec, rest in inside)
+
+    return declared

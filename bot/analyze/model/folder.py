@@ -1,0 +1,123 @@
+"""One model folder of one revision: its files, and what they hold."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
+
+from bot.analyze.model.document import Document, NotJson, parse
+from bot.analyze.model.reader import Reader, is_pointer
+from bot.answer import Answer, Known, Missing, Unknown
+from bot.place import Place, Revision
+from bot.snapshot import File
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """One model folder of a snapshot.
+
+    `folder` is its path in this revision, `name` the base-side path that fingerprints use ("." for the root).
+    `files` maps names relative to the folder ("additional_chat_templates/rag.jinja") to entries of the tree.
+    `lfs_declared` tells whether a repository path is declared as Git LFS by .gitattributes, None when that cannot be seen.
+    `went` maps the name of a file that base has here and head has not to the path of a new file of that name in another model folder of head.
+    """
+
+    revision: Revision
+    folder: str
+    name: str
+    files: Mapping[str, File]
+    reader: Reader
+    lfs_declared: Callable[[str], bool | None] = lambda _: None
+    went: Mapping[str, str] = field(default_factory=dict[str, str])
+    _facts: dict[Any, Any] = field(default_factory=dict[Any, Any], repr=False)
+
+    def path(self, name: str) -> str:
+        """The repository path of a file of this folder."""
+        return name if self.folder == "." else f"{self.folder}/{name}"
+
+    def has(self, name: str) -> bool:
+        """Whether the file is there and leads somewhere: a dangling link is no file to any engine."""
+        file = self.files.get(name)
+        return file is not None and not (file.kind == "symlink" and file.content is None)
+
+    def content(self, name: str) -> Answer[bytes]:
+        """The bytes of a file; Unknown for a Git LFS pointer, a link out of the tree or a file that was not taken."""
+        file = self.files.get(name)
+        place = (Place(self.revision, self.path(name)),)
+        if file is None:
+            return Missing(place)
+        if file.content is None:
+            return Unknown(file.unread or "its content was not taken", place)
+        content = self.reader.raw(file.content)
+        if is_pointer(content):
+            return Unknown(f"is a Git LFS pointer{_pointed_size(content)}, its content is not available here", place)
+        return Known(content, place)
+
+    def is_pointer(self, name: str) -> bool:
+        """Whether the file holds a Git LFS pointer."""
+        file = self.files.get(name)
+        return file is not None and file.content is not None and is_pointer(self.reader.raw(file.content))
+
+    def parsed(self, name: str, reader: Callable[[bytes], T]) -> Answer[T]:
+        """What `reader` makes of a file's bytes, worked out once per content."""
+        content = self.content(name)
+        if not isinstance(content, Known):
+            return content
+        return Known(self.reader.parsed(cast("str", self.files[name].content), reader), content.places)
+
+    def document(self, name: str) -> Answer[Document | NotJson]:
+        """A JSON file, or why it is none."""
+        return self.parsed(name, parse)
+
+    def mapping(self, name: str) -> dict[str, Any]:
+        """The object in a JSON file; empty when there is none to be read. For readers that take a broken file for an absent one."""
+        document = self.document(name)
+        return document.value.mapping if isinstance(document, Known) and isinstance(document.value, Document) else {}
+
+    def readable(self, name: str) -> bool:
+        """Whether the file is a JSON object that could be read."""
+        document = self.document(name)
+        return isinstance(document, Known) and isinstance(document.value, Document) and isinstance(document.value.value, dict)
+
+    def text(self, name: str) -> Answer[str]:
+        """A text file, decoded as UTF-8; Unknown when it is not."""
+        content = self.content(name)
+        if not isinstance(content, Known):
+            return content
+        try:
+            return Known(content.value.decode("utf-8"), content.places)
+        except UnicodeDecodeError as error:
+            return Unknown(f"is not UTF-8 text ({error.reason})", content.places)
+
+    def place(self, name: str, pointer: str = "") -> Place:
+        """Where a value stands, with its line when the file can be read."""
+        document = self.document(name) if name.endswith(".json") else None
+        line = 1
+        if isinstance(document, Known):
+            line = document.value.line(pointer) if isinstance(document.value, Document) else document.value.line
+        return Place(self.revision, self.path(name), pointer, line)
+
+    def recall(self, fact: Callable[["Model"], T]) -> T:
+        """What a function says of this model, worked out once."""
+        if fact not in self._facts:
+            self._facts[fact] = fact(self)
+        return cast("T", self._facts[fact])
+
+
+def fact(function: Callable[[Model], T]) -> Callable[[Model], T]:
+    """Make a function of a model work once per model."""
+
+    def once(model: Model) -> T:
+        return model.recall(function)
+
+    once.__doc__ = function.__doc__
+    once.__name__ = function.__name__
+    return once
+
+
+def _pointed_size(pointer: bytes) -> str:
+    for line in pointer.decode("utf-8", "replace").splitlines():
+        if line.startswith("size ") and line[5:].isdecimal() and len(line) < 25:
+            return f" to {int(line[5:]) / 1e6:.1f} MB"
+    return ""

@@ -1,0 +1,38 @@
+"""The contents of an exchange folder, each parsed once however often it is asked for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+T = TypeVar("T")
+
+POINTER = b"version https://git-lfs.github.com/spec/v1"
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """Bytes by content key; what a function makes of a content is remembered, so equal blobs of base and head are read once."""
+
+    contents: dict[str, Callable[[], bytes]]
+    _parsed: dict[tuple[str, Callable[[bytes], Any]], Any] = field(default_factory=dict[Any, Any])
+
+    @staticmethod
+    def of_folder(folder: Path) -> "Reader":
+        """The contents that fetch left in `folder`, one file per key."""
+        return Reader({path.name: path.read_bytes for path in folder.iterdir()})
+
+    def raw(self, key: str) -> bytes:
+        """The bytes of a content. Raises KeyError for one that fetch did not leave."""
+        return self.contents[key]()
+
+    def parsed(self, key: str, parse: Callable[[bytes], T]) -> T:
+        """What `parse` makes of a content, remembered."""
+        if (key, parse) not in self._parsed:
+            self._parsed[key, parse] = parse(self.raw(key))
+        return cast("T", self._parsed[key, parse])
+
+
+def is_pointer(content: bytes) -> bool:
+    """Whether a file is a Git LFS pointer: the text that stands in for content stored elsewhere."""
+    return len(content) < 1024 and content.startswith(POINTER)

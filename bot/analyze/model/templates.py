@@ -1,0 +1,110 @@
+"""The chat templates of a model folder: every source, and the ones that a reader takes."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from bot.analyze.model.folder import Model, fact
+from bot.answer import Known, Unknown
+from bot.place import Place
+
+FILE = "chat_template.jinja"
+NAMED_FOLDER = "additional_chat_templates/"
+DEFAULT = "default"
+
+
+@dataclass(frozen=True)
+class Template:
+    """A chat template: its name ("default" or the name in a list or file), its text, the file and pointer that hold it."""
+
+    name: str
+    text: str
+    file: str
+    pointer: str = ""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where a folder keeps chat templates.
+
+    `files` come from chat_template.jinja and additional_chat_templates/, `inline` from tokenizer_config.json, `processor` from
+    chat_template.json or processor_config.json, which only processors read. `unread` are sources that are there and could not be read.
+    """
+
+    files: tuple[Template, ...]
+    inline: tuple[Template, ...]
+    processor: tuple[Template, ...]
+    unread: tuple[Unknown, ...]
+
+    @property
+    def every(self) -> tuple[Template, ...]:
+        """All of them."""
+        return self.files + self.inline + self.processor
+
+
+@fact
+def sources(model: Model) -> Sources:
+    """Every chat template of a folder.
+
+    An inline template is a string, an object of named templates or a list of {name, template}; an entry of another shape is no template.
+    """
+    unread: list[Unknown] = []
+    files: list[Template] = []
+    for name in sorted(model.files):
+        if name == FILE or (name.startswith(NAMED_FOLDER) and name.endswith(".jinja")):
+            text = model.text(name)
+            if isinstance(text, Known):
+                called = DEFAULT if name == FILE else name.removeprefix(NAMED_FOLDER).removesuffix(".jinja")
+                files.append(Template(called, text.value, name))
+            elif isinstance(text, Unknown):
+                unread.append(Unknown(f"{name} {text.reason}", text.places))
+    for name in ("tokenizer_config.json", "chat_template.json", "processor_config.json"):
+        document = model.document(name)
+        if isinstance(document, Unknown):
+            unread.append(Unknown(f"{name} {document.reason}", document.places))
+    processor = [t for name in ("chat_template.json", "processor_config.json") for t in _inline(model, name)]
+    return Sources(tuple(files), tuple(_inline(model, "tokenizer_config.json")), tuple(processor), tuple(unread))
+
+
+@fact
+def of_tokenizer(model: Model) -> tuple[Template, ...]:
+    """The templates that a tokenizer of transformers >= 4.52 (and so vLLM and sglang) takes.
+
+    Any template file replaces everything inline, also when it is empty and also when there are only named files, which leaves no
+    default (facts/transformers.md section 4.1, executed on 4.57.6 and every 5.x).
+    """
+    found = sources(model)
+    return found.files or found.inline
+
+
+def of_old_readers(model: Model) -> tuple[Template, ...]:
+    """The templates that transformers 4.46, llama.cpp, TGI, transformers.js and Ollama take: only those inline."""
+    return sources(model).inline
+
+
+@fact
+def in_force(model: Model) -> tuple[Template, ...]:
+    """The templates that somebody's chat goes through: the tokenizer's, or for lack of any the processor's."""
+    return of_tokenizer(model) or sources(model).processor
+
+
+def place_of(model: Model, template: Template) -> Place:
+    """Where a template stands."""
+    return model.place(template.file, template.pointer)
+
+
+def _inline(model: Model, name: str) -> list[Template]:
+    value: Any = model.mapping(name).get("chat_template")
+    if isinstance(value, str):
+        return [Template(DEFAULT, value, name, "/chat_template")]
+    found: list[Template] = []
+    if isinstance(value, dict):
+        for key, text in cast("dict[str, Any]", value).items():
+            if isinstance(text, str):
+                found.append(Template(key, text, name, "/chat_template/" + key.replace("~", "~0").replace("/", "~1")))
+    if isinstance(value, list):
+        for i, entry in enumerate(cast("list[Any]", value)):
+            row = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
+            called, text = row.get("name"), row.get("template")
+            if isinstance(called, str) and isinstance(text, str):
+                found.append(Template(called, text, name, f"/chat_template/{i}/template"))
+    return found

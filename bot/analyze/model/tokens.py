@@ -1,0 +1,185 @@
+"""Which token has which id in one model folder, and which strings hold the roles (EOS, BOS, …)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from bot.analyze.model.folder import Model, fact
+from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile, number, read
+from bot.answer import Answer, Known, Missing, Unknown
+from bot.place import Place
+
+ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+
+# Class defaults where tokenizer_config.json is silent (facts/transformers.md sections 2.3 and 7.3, transformers 4.46.3 - 5.24.0).
+_CLASS_ROLES: dict[str, dict[str, str]] = {
+    "Qwen2Tokenizer": {"eos_token": "<|endoftext|>", "unk_token": "<|endoftext|>", "pad_token": "<|endoftext|>"},
+    "LlamaTokenizer": {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"},
+    "GemmaTokenizer": {
+        "bos_token": "<bos>",
+        "eos_token": "<eos>",
+        "unk_token": "<unk>",
+        "pad_token": "<pad>",
+        "mask_token": "<mask>",
+    },
+    "GPT2Tokenizer": {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>", "unk_token": "<|endoftext|>"},
+}
+
+
+@dataclass(frozen=True)
+class Token:
+    """An added token: its string, the id that the loaded tokenizer gives it, the special flag, where it is declared."""
+
+    text: str
+    id: int
+    special: bool
+    place: tuple[str, str]  # (file name, pointer): a line is worked out only where one is shown
+
+
+@dataclass(frozen=True, eq=False)
+class TokenTable:
+    """Every token of a model folder as a tokenizer will number it.
+
+    `complete` is False when only the added tokens are known (no vocabulary could be read): an id that is not
+    listed may then well exist. `declared` is True when the ids are those that tokenizer_config.json declares, which only
+    tokenizers written in Python (remote code) honour.
+    """
+
+    added: Mapping[str, Token]
+    vocab: Mapping[str, int]
+    complete: bool
+    declared: bool
+    _texts: dict[int, str] = field(default_factory=dict[int, str], repr=False)
+
+    def id_of(self, text: str) -> int | None:
+        """The id of a token string."""
+        return self.added[text].id if text in self.added else self.vocab.get(text)
+
+    def texts(self) -> dict[int, str]:
+        """The string of every id; an added token hides a vocabulary piece of the same id."""
+        if not self._texts:
+            self._texts.update({i: text for text, i in self.vocab.items()})
+            self._texts.update({token.id: token.text for token in self.added.values()})
+        return self._texts
+
+
+@fact
+def tokenizer_file(model: Model) -> Answer[TokenizerFile | NotTokenizer]:
+    """The tokenizer.json of a folder."""
+    return model.parsed("tokenizer.json", read)
+
+
+@fact
+def tokens(model: Model) -> Answer[TokenTable]:
+    """The token table: from tokenizer.json, or without one from what tokenizer_config.json declares.
+
+    With a tokenizer.json the ids are those of the `tokenizers` library; entries of added_tokens_decoder that it lacks, or without that key
+    those of added_tokens.json, are appended by declared id (facts/transformers.md section 2.3).
+    """
+    file = tokenizer_file(model)
+    entries = _entries(model)
+    if isinstance(file, Known) and isinstance(file.value, TokenizerFile):
+        ids = number(file.value.vocab, file.value.added)
+        flags = {token.content: (token.special, f"/added_tokens/{i}") for i, token in enumerate(file.value.added)}
+        added = {text: Token(text, i, flags[text][0], ("tokenizer.json", flags[text][1])) for text, i in ids.items()}
+        ids = number(file.value.vocab, tuple(entry for entry, _ in entries), ids)
+        for entry, place in entries:
+            if entry.content in ids:  # flags of tokenizer_config.json override those of tokenizer.json, ids do not
+                known = added.get(entry.content)
+                added[entry.content] = Token(entry.content, ids[entry.content], entry.special, known.place if known else place)
+        return Known(TokenTable(added, file.value.vocab, complete=True, declared=False))
+    if isinstance(file, Known):
+        return Unknown(f"tokenizer.json {cast('NotTokenizer', file.value).message}", file.places)
+    if isinstance(file, Unknown) and not entries:
+        return Unknown(f"tokenizer.json {file.reason}", file.places)
+    if not entries:
+        return Missing(file.places)
+    table = {entry.content: Token(entry.content, entry.id, entry.special, place) for entry, place in entries}
+    return Known(TokenTable(table, {}, complete=False, declared=True))
+
+
+def rebuilt_id(model: Model, text: str) -> int | None:
+    """The id of a token on transformers 5 in a class that rebuilds its backend (Qwen2Tokenizer, LlamaTokenizer, …).
+
+    Such a class takes only the vocabulary of tokenizer.json; the added tokens come from added_tokens_decoder by declared id, or without
+    that key from tokenizer.json's list, the last entry of an id winning, then the roles (facts/transformers.md, correction C1).
+    """
+    file = tokenizer_file(model)
+    if not isinstance(file, Known) or not isinstance(file.value, TokenizerFile):
+        return None
+    if "added_tokens_decoder" in model.mapping("tokenizer_config.json"):
+        entries = [entry for entry, _ in _entries(model)]
+    else:
+        by_id = {entry.id: entry for entry in (*(e for e, _ in _entries(model)), *file.value.added)}
+        entries = [by_id[i] for i in sorted(by_id)]
+    strings = [answer.value for answer in (role(model, name) for name in ROLES) if isinstance(answer, Known)]
+    return number(file.value.vocab, (*entries, *(AddedToken(s, 0, special=True) for s in strings))).get(
+        text, file.value.vocab.get(text)
+    )
+
+
+def _entries(model: Model) -> list[tuple[AddedToken, tuple[str, str]]]:
+    """Added tokens that the files beside tokenizer.json declare, by declared id."""
+    decoder = model.mapping("tokenizer_config.json").get("added_tokens_decoder")
+    rows: list[tuple[AddedToken, tuple[str, str]]] = []
+    if isinstance(decoder, dict):
+        for key, entry in cast("dict[str, Any]", decoder).items():
+            content = entry.get("content") if isinstance(entry, dict) else None
+            if key.isdecimal() and isinstance(content, str):
+                special = cast("dict[str, Any]", entry).get("special") is True
+                rows.append((AddedToken(content, int(key), special), ("tokenizer_config.json", f"/added_tokens_decoder/{key}")))
+    else:
+        for content, i in model.mapping("added_tokens.json").items():
+            if isinstance(i, int) and i >= 0:
+                pointer = "/" + content.replace("~", "~0").replace("/", "~1")
+                rows.append((AddedToken(content, i, special=False), ("added_tokens.json", pointer)))
+    return sorted(rows, key=lambda row: row[0].id)
+
+
+def needs_remote_code(model: Model) -> bool:
+    """Whether the tokenizer is a class of the repository's own code (auto_map.AutoTokenizer)."""
+    auto_map = model.mapping("tokenizer_config.json").get("auto_map")
+    if isinstance(auto_map, list):  # the legacy form: the list is the entry of AutoTokenizer
+        return True
+    return isinstance(auto_map, dict) and bool(cast("dict[str, Any]", auto_map).get("AutoTokenizer"))
+
+
+def role(model: Model, name: str) -> Answer[str]:
+    """The string that holds a role, from the file that wins.
+
+    tokenizer_config.json with the key added_tokens_decoder wins and special_tokens_map.json is not read; without that key
+    special_tokens_map.json overrides it (measured on transformers 4.46.3, 4.57.6 and every 5.x: facts/transformers.md 2.3);
+    then the class default.
+    """
+    config = model.mapping("tokenizer_config.json")
+    sources = ["tokenizer_config.json"]
+    if "added_tokens_decoder" not in config:
+        sources.insert(0, "special_tokens_map.json")
+    for source in sources:
+        unread = model.document(source)
+        if isinstance(unread, Unknown):
+            return Unknown(f"{source} {unread.reason}", unread.places)
+        found = model.mapping(source).get(name)
+        if found is None:
+            continue
+        text = cast("dict[str, Any]", found).get("content") if isinstance(found, dict) else found
+        place = model.place(source, f"/{name}")
+        return Known(text, (place,)) if isinstance(text, str) else Unknown(f"{source} gives {name} no text", (place,))
+    declared = config.get("tokenizer_class")
+    default = _CLASS_ROLES.get(declared.removesuffix("Fast"), {}).get(name) if isinstance(declared, str) else None
+    places = (model.place("tokenizer_config.json", "/tokenizer_class"),)
+    return Known(default, places) if default is not None else Missing(places)
+
+
+def texts_of(model: Model) -> dict[int, str]:
+    """The string of every known id; empty when no token is known."""
+    table = tokens(model)
+    return table.value.texts() if isinstance(table, Known) else {}
+
+
+def token_place(model: Model, text: str) -> Place:
+    """Where a token is declared; the tokenizer file as a whole for a vocabulary piece."""
+    table = tokens(model)
+    if isinstance(table, Known) and text in table.value.added:
+        return model.place(*table.value.added[text].place)
+    return Place(model.revision, model.path("tokenizer.json"))

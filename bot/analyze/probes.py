@@ -1,0 +1,29 @@
+"""Conversations that are rendered to see what a chat template does."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A conversation with a name for people, and the variables that go with it."""
+
+    name: str
+    messages: tuple[Mapping[str, Any], ...]
+    variables: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+_USER = {"role": "user", "content": "Hi"}
+_SYSTEM = {"role": "system", "content": "Be brief."}
+_REPLY = {"role": "assistant", "content": "Hello!"}
+_MORE = {"role": "user", "content": "And now?"}
+
+# What every chat template must be able to render, one conversation after the other.
+CORE: tuple[Probe, ...] = (
+    Probe("a user message", (_USER,), {"add_generation_prompt": True}),
+    Probe("a user message without generation prompt", (_USER,)),
+    Probe("a system and a user message", (_SYSTEM, _USER), {"add_generation_prompt": True}),
+    Probe("several turns", (_USER, _REPLY, _MORE), {"add_generation_prompt": True}),
+    Probe("a reply at the end", (_USER, _REPLY)),
+)

@@ -1,0 +1,191 @@
+"""The records of the product: findings, predictions, and the comparison that holds them.
+
+`Comparison` is what `compare --format json` prints (schema 1, published in schema/comparison-1.json).
+Everything a person or a program sees is a view of it.
+"""
+
+import hashlib
+from typing import Any, Literal
+
+import msgspec
+
+from bot.place import Place
+
+Severity = Literal["error", "warning", "note"]
+Confidence = Literal["certain", "likely", "guess"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+
+
+class Fix(msgspec.Struct, frozen=True):
+    """How to repair a finding: a sentence, and where one can be given a unified diff."""
+
+    description: str
+    patch: str = ""
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is wrong with one revision.
+
+    `key` names the subject (a file, a token string or a dotted config path), never a line, an order or
+    an id that a fix would change: `fingerprint` is made of check, folder and key. `folder` is the
+    base-side path of the model folder ("." for the root). Severity is what it costs, confidence how sure we are; `engines` are hit by it.
+    `cause` groups findings of one root cause in views ("" for none).
+    """
+
+    check: str
+    key: str
+    folder: str
+    severity: Severity
+    confidence: Confidence
+    title: str
+    detail: str
+    places: tuple[Place, ...]
+    engines: tuple[str, ...] = ()
+    cause: str = ""
+    fix: Fix | None = None
+    fingerprint: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.places:
+            raise ValueError(f"{self.check}: a finding needs at least one place")
+        if not self.fingerprint:
+            digest = hashlib.sha256(f"{self.check}\0{self.folder}\0{self.key}".encode()).hexdigest()
+            msgspec.structs.force_setattr(self, "fingerprint", digest[:16])
+
+
+class Suppressed(Finding, frozen=True, kw_only=True):
+    """A finding that the settings of base silence, and the reason they give."""
+
+    reason: str
+
+
+class EngineChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A prediction that differs between the revisions; engines with equal answers share one.
+
+    `field` is a key of a prediction ("stops", "stops_in_grammar", "template.sha256", …); `before` and `after` are its values,
+    or {"unknown": reason}. For token ids, `before_texts` and `after_texts` map the id (as text) to the
+    token's string in that revision.
+    `with_remote_code` marks what an operator gets who trusts the repository's own code.
+    """
+
+    engines: tuple[str, ...]
+    folder: str
+    field: str
+    before: Any
+    after: Any
+    because: tuple[Place, ...] = ()
+    before_texts: dict[str, str] = {}
+    after_texts: dict[str, str] = {}
+    with_remote_code: bool = False
+    confidence: Confidence = "certain"
+
+
+class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A conversation whose rendered prompt differs; `diff` is a unified diff with special tokens visible."""
+
+    folder: str
+    template: str
+    probe: str
+    before_sha256: str | None
+    after_sha256: str | None
+    diff: str = ""
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """A commit that a text claims, where the text says so, and whether a branch holds it."""
+
+    sha: str
+    places: tuple[Place, ...]
+    status: Literal["reachable", "orphaned", "unknown"]
+    reason: str
+
+
+class Proof(msgspec.Struct, frozen=True, kw_only=True):
+    """What loading a revision with the real library said about our prediction."""
+
+    folder: str
+    revision: Literal["base", "head"]
+    version: str
+    agrees: bool
+    detail: str
+
+
+class Unchecked(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that could not be read or judged, and why. Shown, never taken for fine.
+
+    `changed` is False where it is the same in base, so that it is no reason for a comment of its own.
+    """
+
+    kind: Literal["check", "engine", "file"]
+    id: str
+    folder: str
+    reason: str
+    places: tuple[Place, ...] = ()
+    changed: bool = True
+
+
+class ModelChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened to one model folder: `before` and `after` are its paths, None where it does not exist."""
+
+    change: Literal["added", "removed", "moved", "changed"]
+    before: str | None
+    after: str | None
+
+    @property
+    def folder(self) -> str:
+        """The name in fingerprints: the base-side path, or the head-side one of an added model."""
+        return self.before if self.before is not None else self.after or "."
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the two revisions: how it was asked for, its commit (None for a plain folder), its compared model folders."""
+
+    label: str
+    sha: str | None
+    folders: tuple[str, ...]
+
+
+class NewCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts of new findings by severity."""
+
+    error: int
+    warning: int
+    note: int
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The counts in one place."""
+
+    new: NewCounts
+    resolved: int
+    unchanged: int
+    suppressed: int
+    unchecked: int
+
+
+class Modelled(msgspec.Struct, frozen=True, kw_only=True):
+    """What judged: engines with the versions predicted, the check ids, and the date of the facts behind them."""
+
+    engines: tuple[str, ...]
+    checks: tuple[str, ...]
+    date: str
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Base joined with head. Everything printed, posted or stored is a view of this record."""
+
+    base: Side
+    head: Side
+    models: tuple[ModelChange, ...]
+    new: tuple[Finding, ...]
+    resolved: tuple[Finding, ...]
+    unchanged: tuple[Finding, ...]
+    suppressed: tuple[Suppressed, ...]
+    predictions: tuple[EngineChange, ...]
+    prompts: tuple[PromptChange, ...]
+    claims: tuple[Claim, ...]
+    proof: tuple[Proof, ...]
+    unchecked: tuple[Unchecked, ...]
+    modelled: Modelled
+    verdict: Verdict
+    schema: Literal[1] = 1
