@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -14,10 +13,6 @@ from bot import __version__
 from bot.analyze.checks.check import Loaded, checks
 from bot.analyze.records import Comparison
 from bot.errors import CannotLookError, UsageError
-from bot.publish.comment import comment
-from bot.publish.links import Links
-from bot.publish.summary import summary
-from bot.publish.text import text
 from bot.run import compare, exit_status
 from bot.settings import FailOn
 
@@ -120,13 +115,15 @@ def _page(loaded: Loaded) -> str:
 
 
 def _shown(comparison: Comparison, view: Format, *, verbose: bool, color: bool) -> str:
-    views: dict[Format, Callable[[], str]] = {
-        Format.JSON: lambda: msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode() + "\n",
-        Format.MARKDOWN: lambda: comment(comparison, links=Links()),
-        Format.SUMMARY: lambda: summary(comparison, Links()),
-        Format.TEXT: lambda: text(comparison, color=color, verbose=verbose),
-    }
-    return views[view]()
+    if view is Format.JSON:
+        return msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode() + "\n"
+    from bot.publish import comment, links, summary, text  # noqa: PLC0415 - start-up is most of a comparison's time
+
+    if view is Format.MARKDOWN:
+        return comment.comment(comparison, links=links.Links())
+    if view is Format.SUMMARY:
+        return summary.summary(comparison, links.Links())
+    return text.text(comparison, color=color, verbose=verbose)
 
 
 def _color() -> bool:

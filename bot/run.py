@@ -1,6 +1,8 @@
 """The story in one screen: fetch two revisions, analyze them in the jail, return the comparison."""
 
+import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from bot.analyze import jail
@@ -23,7 +25,7 @@ def compare(
     repository: str = "",
 ) -> Comparison:
     """Compare two revisions; the parameters are those of `gather`. Raises UsageError or CannotLookError."""
-    with tempfile.TemporaryDirectory(prefix="model-repo-drift-") as folder:
+    with tempfile.TemporaryDirectory(prefix="model-repo-drift-") as folder, jail.Cell(_needed(os.environ)) as cell:
         gather(
             Path(folder),
             base=base,
@@ -34,7 +36,12 @@ def compare(
             texts=texts,
             repository=repository,
         )
-        return jail.run(Path(folder))
+        return cell.run(Path(folder))
+
+
+def _needed(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a Python interpreter may need to start."""
+    return {name: environment[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in environment}
 
 
 def exit_status(comparison: Comparison, fail_on: FailOn) -> int:

@@ -27,12 +27,18 @@ SECONDS = 60
 MEMORY = 3 << 30
 
 
-def main(folder: Path) -> None:
-    """Compare, and print the comparison. Each template is named on standard error before work on it starts, and "-" after it."""
+def main() -> None:
+    """Compare the folder named on standard input, and print the comparison.
+
+    Each template is named on standard error before work on it starts, and "-" after it.
+    """
+    _warm()
+    folder = Path(sys.stdin.readline().rstrip("\n"))
     exchange = Exchange.load(folder)
     contents = os.open(folder / "contents", os.O_RDONLY | os.O_DIRECTORY)
     reader = Reader({path.name: partial(_read, contents, path.name) for path in (folder / "contents").iterdir()})
-    _warm()
+    if exchange.change.commits:
+        _warm_claims()
     missing = confine(seconds=SECONDS, memory=MEMORY)
     WATCH.note = _note
     WATCH.refused = frozenset(exchange.unrenderable)
@@ -64,6 +70,9 @@ def _warm() -> None:
         "{{ 1 / 0 }}",
     ):
         render(text, user, {})
+
+
+def _warm_claims() -> None:
     claims(
         {Place("head", "README.md"): "See commit `abc1234` in [this](https://example.com/a/b/commit/abc1234).\n\n- one\n"},
         Change(),
@@ -82,4 +91,4 @@ def _note(digest: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

@@ -5,6 +5,7 @@ import selectors
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,46 +33,68 @@ class _Ended:
     reason: str
 
 
-def run(folder: Path) -> Comparison:
-    """Analyze an exchange folder in a child process.
+class Cell:
+    """A child process that has imported everything and waits to be given a folder; starting it early costs no time later.
 
-    A template that made the child overrun its limits is named in `unrenderable`, and the child is started again without it.
-    Raises CannotLookError when nothing could be analyzed.
+    `environment` is what the child gets besides its own few variables: what the interpreter needs to start, and no secret.
     """
-    exchange = Exchange.load(folder)
-    _open(folder)
-    while True:
-        ended = _once(folder)
-        if ended.status == 0:
-            return msgspec.json.decode(ended.output, type=Comparison)
-        culprit = ended.errors.rstrip().rpartition("\n")[2]
-        if len(culprit) != 64 or culprit in exchange.unrenderable or len(exchange.unrenderable) >= RESTARTS:
-            reason = ended.reason or f"the analysis ended with {culprit[:300]!r}"
-            raise CannotLookError(f"the repository could not be analyzed: {reason}")
-        exchange = msgspec.structs.replace(exchange, unrenderable=(*exchange.unrenderable, culprit))
-        exchange.save(folder)
 
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        hide_environment()
+        self._environment = environment
+        root = str(Path(bot.__file__).parent.parent)
+        self._child = subprocess.Popen(
+            [sys.executable, "-I", "-c", _START, root],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**environment, "LC_ALL": "C.UTF-8", "TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1"},
+            cwd="/",
+        )
 
-def _once(folder: Path) -> _Ended:
-    hide_environment()
-    root = str(Path(bot.__file__).parent.parent)
-    command = [sys.executable, "-I", "-c", _START, root, str(folder)]
-    kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
-    environment = {**kept, "LC_ALL": "C.UTF-8", "TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1"}
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-        cwd="/",
-        close_fds=True,
-    ) as child:
-        output, errors, reason = _collect(child)
+    def __enter__(self) -> "Cell":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._child.poll() is None:
+            self._child.kill()
+        self._child.wait()
+        for stream in (self._child.stdin, self._child.stdout, self._child.stderr):
+            if stream is not None:
+                stream.close()
+
+    def run(self, folder: Path) -> Comparison:
+        """Analyze an exchange folder.
+
+        A template that made the child overrun its limits is named in `unrenderable`, and another child goes on without it.
+        Raises CannotLookError when nothing could be analyzed.
+        """
+        exchange = Exchange.load(folder)
+        _open(folder)
+        ended = self._once(folder)
+        while ended.status != 0:
+            culprit = ended.errors.rstrip().rpartition("\n")[2]
+            if len(culprit) != 64 or culprit in exchange.unrenderable or len(exchange.unrenderable) >= RESTARTS:
+                reason = ended.reason or f"the analysis ended with {culprit[:300]!r}"
+                raise CannotLookError(f"the repository could not be analyzed: {reason}")
+            exchange = msgspec.structs.replace(exchange, unrenderable=(*exchange.unrenderable, culprit))
+            exchange.save(folder)
+            with Cell(self._environment) as other:
+                ended = other._once(folder)
+        return msgspec.json.decode(ended.output, type=Comparison)
+
+    def _once(self, folder: Path) -> _Ended:
+        assert self._child.stdin is not None  # noqa: S101 - it is a pipe
+        try:
+            self._child.stdin.write(f"{folder}\n".encode())
+            self._child.stdin.close()
+        except BrokenPipeError:
+            pass  # it ended early: its status and last words say why
+        output, errors, reason = _collect(self._child)
         if reason:
-            child.kill()
-        status = child.wait()
-    return _Ended(None if reason else status, output, errors.decode("utf-8", "replace"), reason)
+            self._child.kill()
+        status = self._child.wait()
+        return _Ended(None if reason else status, output, errors.decode("utf-8", "replace"), reason)
 
 
 def _collect(child: "subprocess.Popen[bytes]") -> tuple[bytes, bytes, str]:

@@ -174,6 +174,7 @@ class Modelled(msgspec.Struct, frozen=True, kw_only=True):
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Base joined with head. Everything printed, posted or stored is a view of this record."""
 
+    schema: Literal[1] = 1
     base: Side
     head: Side
     models: tuple[ModelChange, ...]
@@ -188,4 +189,3 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     unchecked: tuple[Unchecked, ...]
     modelled: Modelled
     verdict: Verdict
-    schema: Literal[1] = 1

@@ -1,6 +1,6 @@
 """How checks put values of a repository into sentences: the only markup is a pair of back-ticks around a value."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 LONGEST = 80
@@ -14,7 +14,7 @@ def value(text: Any) -> str:
     return f"`{shown}`"
 
 
-def ids(numbers: Iterable[int], texts: dict[int, str]) -> str:
+def ids(numbers: Iterable[int], texts: Mapping[int, str]) -> str:
     """Token ids, each with its text where it is known: "`<|im_end|>` 151645"."""
     return listed(f"{value(texts[n])} {n}" if n in texts else str(n) for n in sorted(numbers)) or "nothing"
 

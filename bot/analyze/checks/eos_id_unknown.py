@@ -23,7 +23,7 @@ CHECK = Check(
 def find(model: Model) -> Iterator[Seen]:
     """Look every stated id up."""
     table = tokens(model)
-    known = table.value.texts() if isinstance(table, Known) and table.value.complete else None
+    known = table.value.texts if isinstance(table, Known) and table.value.complete else None
     size = _vocab_size(model)
     sources: dict[str, Answer[tuple[int, ...]]] = {
         "generation_config.json": stated(model, "generation_config.json"),

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.document import NotJson
 from bot.analyze.model.folder import Model
+from bot.analyze.model.tokenizer_file import NotTokenizer, TokenizerFile
+from bot.analyze.model.tokens import tokenizer_file
 from bot.analyze.wording import value
-from bot.answer import Known
+from bot.answer import Answer, Known
 
 CHECK = Check(
     title="A metadata file is not valid JSON",
@@ -34,10 +36,16 @@ _NAMES = {
 }
 
 
+def _is_read(file: Answer[TokenizerFile | NotTokenizer]) -> bool:
+    return isinstance(file, Known) and isinstance(file.value, TokenizerFile)
+
+
 def find(model: Model) -> Iterator[Seen]:
     """Parse each of them."""
     for name in sorted(model.files):
         if name in _NAMES or name.endswith(".index.json"):
+            if name == "tokenizer.json" and _is_read(tokenizer_file(model)):
+                continue  # large, and it has been read already
             document = model.document(name)
             if isinstance(document, Known) and isinstance(document.value, NotJson):
                 yield Seen(

@@ -174,9 +174,9 @@ def tokenizer_id(model: Model) -> Answer[int]:
         if isinstance(answer, Known) and not _vocabulary(model):
             return Unknown("no vocabulary file could be read, so the ids of the loaded tokenizer cannot be told", answer.places)
         return answer
-    taken = [*table.value.vocab.values(), *(token.id for token in table.value.added.values())]
+    taken = [*table.value.file.vocab.values(), *(token.id for token in table.value.added.values())]
     found = table.value.id_of(string.value)
-    plain = max(max(taken, default=-1) + 1, len(table.value.vocab)) if found is None else found
+    plain = max(max(taken, default=-1) + 1, len(table.value.file.vocab)) if found is None else found
     rebuilt = rebuilt_id(model, string.value)
     if rebuilt in (plain, None):
         return Known(plain, string.places)

@@ -45,5 +45,5 @@ def _stops(model: Model) -> Answer[Any]:
     wanted = [text for text in cast("list[Any]", strings) if isinstance(text, str) and text]
     table = tokens(model)
     if wanted and isinstance(table, Known):
-        numbers |= {i for i, text in table.value.texts().items() if any(s in text for s in wanted)}
+        numbers |= {i for i, text in table.value.texts.items() if any(s in text for s in wanted)}
     return Known(sorted(numbers), place)

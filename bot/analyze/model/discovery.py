@@ -67,7 +67,10 @@ def pairs(exchange: Exchange, reader: Reader) -> tuple[Pair, ...]:
             old = old or _empty(exchange.base, "base", reader)
             new = new or _empty(exchange.head, "head", reader)
         if old is not None and new is not None:
-            new = replace(new, name=old.folder, went=_went(old, new, base, head), _facts={})
+            same = {name for name, file in new.files.items() if file.oid and file.oid == getattr(old.files.get(name), "oid", "")}
+            settled = frozenset(same)
+            old = replace(old, settled=settled, _facts={})
+            new = replace(new, name=old.folder, went=_went(old, new, base, head), settled=settled, _facts={})
         found.append(Pair(old, new))
     return tuple(found)
 

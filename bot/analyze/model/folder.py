@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from bot.analyze.model.document import Document, NotJson, parse
-from bot.analyze.model.reader import Reader, is_pointer
+from bot.analyze.model.reader import Reader, pointed
 from bot.answer import Answer, Known, Missing, Unknown
 from bot.place import Place, Revision
 from bot.snapshot import File
@@ -21,6 +21,7 @@ class Model:
     `files` maps names relative to the folder ("additional_chat_templates/rag.jinja") to entries of the tree.
     `lfs_declared` tells whether a repository path is declared as Git LFS by .gitattributes, None when that cannot be seen.
     `went` maps the name of a file that base has here and head has not to the path of a new file of that name in another model folder of head.
+    `settled` are the files that hold the same in the other revision: whether they load at all is then no news.
     """
 
     revision: Revision
@@ -30,6 +31,7 @@ class Model:
     reader: Reader
     lfs_declared: Callable[[str], bool | None] = lambda _: None
     went: Mapping[str, str] = field(default_factory=dict[str, str])
+    settled: frozenset[str] = frozenset()
     _facts: dict[Any, Any] = field(default_factory=dict[Any, Any], repr=False)
 
     def path(self, name: str) -> str:
@@ -47,24 +49,29 @@ class Model:
         place = (Place(self.revision, self.path(name)),)
         if file is None:
             return Missing(place)
-        if file.content is None:
-            return Unknown(file.unread or "its content was not taken", place)
-        content = self.reader.raw(file.content)
-        if is_pointer(content):
-            return Unknown(f"is a Git LFS pointer{_pointed_size(content)}, its content is not available here", place)
-        return Known(content, place)
+        stands_in = self._unavailable(file)
+        return Unknown(stands_in, place) if stands_in else Known(self.reader.raw(cast("str", file.content)), place)
 
     def is_pointer(self, name: str) -> bool:
         """Whether the file holds a Git LFS pointer."""
         file = self.files.get(name)
-        return file is not None and file.content is not None and is_pointer(self.reader.raw(file.content))
+        return file is not None and file.content is not None and bool(self.reader.parsed(file.content, pointed))
 
     def parsed(self, name: str, reader: Callable[[bytes], T]) -> Answer[T]:
         """What `reader` makes of a file's bytes, worked out once per content."""
-        content = self.content(name)
-        if not isinstance(content, Known):
-            return content
-        return Known(self.reader.parsed(cast("str", self.files[name].content), reader), content.places)
+        file = self.files.get(name)
+        place = (Place(self.revision, self.path(name)),)
+        if file is None:
+            return Missing(place)
+        stands_in = self._unavailable(file)
+        return Unknown(stands_in, place) if stands_in else Known(self.reader.parsed(cast("str", file.content), reader), place)
+
+    def _unavailable(self, file: File) -> str:
+        """Why the content of a file cannot be read, "" when it can."""
+        if file.content is None:
+            return file.unread or "its content was not taken"
+        size = self.reader.parsed(file.content, pointed)
+        return f"is a Git LFS pointer{size}, its content is not available here" if size else ""
 
     def document(self, name: str) -> Answer[Document | NotJson]:
         """A JSON file, or why it is none."""
@@ -114,10 +121,3 @@ def fact(function: Callable[[Model], T]) -> Callable[[Model], T]:
     once.__doc__ = function.__doc__
     once.__name__ = function.__name__
     return once
-
-
-def _pointed_size(pointer: bytes) -> str:
-    for line in pointer.decode("utf-8", "replace").splitlines():
-        if line.startswith("size ") and line[5:].isdecimal() and len(line) < 25:
-            return f" to {int(line[5:]) / 1e6:.1f} MB"
-    return ""

@@ -1,5 +1,6 @@
 """The contents of an exchange folder, each parsed once however often it is asked for."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +34,9 @@ class Reader:
         return cast("T", self._parsed[key, parse])
 
 
-def is_pointer(content: bytes) -> bool:
-    """Whether a file is a Git LFS pointer: the text that stands in for content stored elsewhere."""
-    return len(content) < 1024 and content.startswith(POINTER)
+def pointed(content: bytes) -> str:
+    """For a Git LFS pointer (the text that stands in for content stored elsewhere) the size it names, as " to 2.8 MB"; else ""."""
+    if len(content) >= 1024 or not content.startswith(POINTER):
+        return ""
+    size = re.search(rb"^size (\d{1,15})$", content, re.MULTILINE)
+    return f" to {int(size.group(1)) / 1e6:.1f} MB" if size else " of unknown size"

@@ -1,8 +1,8 @@
 """Read what a tokenizer.json says about ids, without building the tokenizer."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, cast
 
 import msgspec
@@ -18,8 +18,6 @@ class AddedToken(msgspec.Struct, frozen=True):
 
 class _Model(msgspec.Struct):
     vocab: dict[str, int] | list[tuple[str, float]] = {}
-    merges: list[str | tuple[str, str]] | None = None
-    continuing_subword_prefix: str | None = None
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -42,6 +40,11 @@ class TokenizerFile:
 
     vocab: dict[str, int]
     added: tuple[AddedToken, ...]
+
+    @cached_property
+    def pieces(self) -> dict[int, str]:
+        """The piece of every id of the vocabulary."""
+        return {number: piece for piece, number in self.vocab.items()}
 
 
 @dataclass(frozen=True)
@@ -69,18 +72,32 @@ def read(content: bytes) -> TokenizerFile | NotTokenizer:
     vocab = parsed.model.vocab
     if isinstance(vocab, list):
         vocab = {piece: number for number, (piece, _) in enumerate(vocab)}
-    elif not parsed.model.continuing_subword_prefix:
-        stray = _stray(vocab, parsed.model.merges or ())
-        if stray is not None:
-            return NotTokenizer(
-                f"is refused by the tokenizers library: its merges need `{stray}`, which is not in the vocabulary"
-            )
     return TokenizerFile(vocab, tuple(parsed.added_tokens or ()))
 
 
-def _stray(vocab: dict[str, int], merges: Iterable[str | tuple[str, str]]) -> str | None:
-    """A piece that a merge needs and the vocabulary lacks: the library refuses such a file (section 3.2)."""
-    for merge in merges:
+class _Merges(msgspec.Struct):
+    merges: list[str | tuple[str, str]] | None = None
+    continuing_subword_prefix: str | None = None
+    vocab: dict[str, int] = {}
+
+
+class _MergesFile(msgspec.Struct):
+    model: _Merges
+
+
+def stray_piece(content: bytes) -> str | None:
+    """A piece that a merge needs and the vocabulary lacks: the library refuses such a file (section 3.2). None when there is none.
+
+    Apart from `read`, since it takes as long again and an unchanged file need not be proved.
+    """
+    try:
+        model = msgspec.json.decode(content, type=_MergesFile).model
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None  # no byte-pair model, or a file that only the slower library reads
+    if model.continuing_subword_prefix:
+        return None
+    vocab = model.vocab
+    for merge in model.merges or ():
         left, right = merge if isinstance(merge, tuple) else merge.partition(" ")[::2]
         if left not in vocab or right not in vocab or left + right not in vocab:
             return next(piece for piece in (left, right, left + right) if piece not in vocab)

@@ -1,11 +1,13 @@
 """Which token has which id in one model folder, and which strings hold the roles (EOS, BOS, …)."""
 
+from collections import ChainMap
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 from bot.analyze.model.folder import Model, fact
-from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile, number, read
+from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile, number, read, stray_piece
 from bot.answer import Answer, Known, Missing, Unknown
 from bot.place import Place
 
@@ -46,21 +48,18 @@ class TokenTable:
     """
 
     added: Mapping[str, Token]
-    vocab: Mapping[str, int]
+    file: TokenizerFile
     complete: bool
     declared: bool
-    _texts: dict[int, str] = field(default_factory=dict[int, str], repr=False)
 
     def id_of(self, text: str) -> int | None:
         """The id of a token string."""
-        return self.added[text].id if text in self.added else self.vocab.get(text)
+        return self.added[text].id if text in self.added else self.file.vocab.get(text)
 
-    def texts(self) -> dict[int, str]:
+    @cached_property
+    def texts(self) -> Mapping[int, str]:
         """The string of every id; an added token hides a vocabulary piece of the same id."""
-        if not self._texts:
-            self._texts.update({i: text for text, i in self.vocab.items()})
-            self._texts.update({token.id: token.text for token in self.added.values()})
-        return self._texts
+        return ChainMap({token.id: token.text for token in self.added.values()}, self.file.pieces)
 
 
 @fact
@@ -78,6 +77,12 @@ def tokens(model: Model) -> Answer[TokenTable]:
     """
     file = tokenizer_file(model)
     entries = _entries(model)
+    if "tokenizer.json" not in model.settled:
+        stray = model.parsed("tokenizer.json", stray_piece)
+        if isinstance(stray, Known) and stray.value is not None:
+            return Unknown(
+                f"tokenizer.json is refused: its merges need {stray.value!r}, which is not in the vocabulary", stray.places
+            )
     if isinstance(file, Known) and isinstance(file.value, TokenizerFile):
         ids = number(file.value.vocab, file.value.added)
         flags = {token.content: (token.special, f"/added_tokens/{i}") for i, token in enumerate(file.value.added)}
@@ -87,7 +92,7 @@ def tokens(model: Model) -> Answer[TokenTable]:
             if entry.content in ids:  # flags of tokenizer_config.json override those of tokenizer.json, ids do not
                 known = added.get(entry.content)
                 added[entry.content] = Token(entry.content, ids[entry.content], entry.special, known.place if known else place)
-        return Known(TokenTable(added, file.value.vocab, complete=True, declared=False))
+        return Known(TokenTable(added, file.value, complete=True, declared=False))
     if isinstance(file, Known):
         return Unknown(f"tokenizer.json {cast('NotTokenizer', file.value).message}", file.places)
     if isinstance(file, Unknown) and not entries:
@@ -95,7 +100,7 @@ def tokens(model: Model) -> Answer[TokenTable]:
     if not entries:
         return Missing(file.places)
     table = {entry.content: Token(entry.content, entry.id, entry.special, place) for entry, place in entries}
-    return Known(TokenTable(table, {}, complete=False, declared=True))
+    return Known(TokenTable(table, TokenizerFile({}, ()), complete=False, declared=True))
 
 
 def rebuilt_id(model: Model, text: str) -> int | None:
@@ -171,10 +176,10 @@ def role(model: Model, name: str) -> Answer[str]:
     return Known(default, places) if default is not None else Missing(places)
 
 
-def texts_of(model: Model) -> dict[int, str]:
+def texts_of(model: Model) -> Mapping[int, str]:
     """The string of every known id; empty when no token is known."""
     table = tokens(model)
-    return table.value.texts() if isinstance(table, Known) else {}
+    return table.value.texts if isinstance(table, Known) else {}
 
 
 def token_place(model: Model, text: str) -> Place:

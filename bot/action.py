@@ -1,0 +1,217 @@
+"""The GitHub Action: one event in, and report, job summary, annotations, outputs, one comment and an exit status out."""
+
+import os
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from github import Github
+from github.Repository import Repository
+
+from bot import api, run, settings
+from bot.analyze.records import SEVERITIES, Comparison
+from bot.errors import CannotLookError, UsageError
+from bot.event import Asked, Job, job
+from bot.fetch.source import Source
+from bot.publish import github, stored
+from bot.publish.annotations import annotations
+from bot.publish.comment import comment, should_create
+from bot.publish.escape import prose
+from bot.publish.links import Links
+from bot.publish.marker import Marker
+from bot.publish.runner import Runner
+from bot.publish.summary import summary
+from bot.publish.words import plural
+from bot.settings import FailOn, Settings
+from bot.sides import Sides, sides
+from bot.snapshot import Text
+
+SECRETS = ("INPUT_TOKEN", "GITHUB_TOKEN", "GH_TOKEN", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN")
+NOT_JUDGED = {"verdict": "not-judged", "new_errors": "0", "report_path": "", "comment_url": ""}
+
+
+class Compare(Protocol):
+    """Compares two revisions: `bot.run.compare`. Raises UsageError or CannotLookError."""
+
+    def __call__(
+        self, *, base: Source, head: Source, repo: Path, texts: tuple[Text, ...] = (), repository: str = ""
+    ) -> Comparison:
+        """Return the comparison."""
+        ...
+
+
+class ExitStatus(Protocol):
+    """Chooses 0 or 1: `bot.run.exit_status`."""
+
+    def __call__(self, comparison: Comparison, fail_on: FailOn) -> int:
+        """Return the exit status."""
+        ...
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What the runner says about this run. The token is for `api_url` alone and shows in no repr."""
+
+    event_name: str
+    event_path: Path
+    repository: str
+    ref: str
+    sha: str
+    api_url: str
+    server_url: str
+    workspace: Path
+    temp: str
+    output: Path | None
+    summary: Path | None
+    inputs: Mapping[str, str]
+    token: str = field(repr=False)
+
+
+def environment(environ: MutableMapping[str, str]) -> Environment:
+    """Read the environment, the only place that does, and take the secrets out of it, so that no child process has them.
+
+    Raises UsageError when this is no GitHub Actions job.
+    """
+    taken = {name: environ.pop(name, "") for name in SECRETS}
+    for name in ("GITHUB_EVENT_NAME", "GITHUB_EVENT_PATH", "GITHUB_WORKSPACE"):
+        if not environ.get(name):
+            raise UsageError(f"{name} is not set: `action` runs in GitHub Actions only; use `compare` elsewhere")
+    output, summary_file = environ.get("GITHUB_OUTPUT"), environ.get("GITHUB_STEP_SUMMARY")
+    return Environment(
+        event_name=environ["GITHUB_EVENT_NAME"],
+        event_path=Path(environ["GITHUB_EVENT_PATH"]),
+        repository=environ.get("GITHUB_REPOSITORY", ""),
+        ref=environ.get("GITHUB_REF", ""),
+        sha=environ.get("GITHUB_SHA", ""),
+        api_url=environ.get("GITHUB_API_URL", "https://api.github.com"),
+        server_url=environ.get("GITHUB_SERVER_URL", "https://github.com"),
+        workspace=Path(environ["GITHUB_WORKSPACE"]),
+        temp=environ.get("RUNNER_TEMP", ""),
+        output=Path(output) if output else None,
+        summary=Path(summary_file) if summary_file else None,
+        inputs={name.removeprefix("INPUT_").lower(): value for name, value in environ.items() if name.startswith("INPUT_")},
+        token=taken["INPUT_TOKEN"].strip(),
+    )
+
+
+def connect(given: Environment) -> Github | None:
+    """Open GitHub with the patience that a job can afford; None without a token."""
+    return api.connect(given.api_url, given.token, retry=api.patient()) if given.token else None
+
+
+def main(
+    *,
+    compare: Compare = run.compare,
+    exit_status: ExitStatus = run.exit_status,
+    environ: MutableMapping[str, str] = os.environ,
+    say: Callable[[str], None] = print,
+    connect: Callable[[Environment], Github | None] = connect,
+) -> int:
+    """Deal with the event of this job and return the exit status: 0 or 1 by the findings, 2 usage, 3 could not look."""
+    runner = Runner(say)
+    try:
+        given = environment(environ)
+        runner = Runner(say, given.output, given.summary)
+        todo = _job(given)
+        if todo.kind == "nothing":
+            runner.tell("notice", f"Nothing to compare: {todo.reason}.")
+            runner.set_outputs(NOT_JUDGED)
+            return 0
+        return _judge(given, todo, _remote(connect(given), todo), runner, compare, exit_status)
+    except (UsageError, CannotLookError) as error:
+        runner.tell("error", str(error))
+        runner.summarise(f"### Model Repo Drift could not compare\n\n{prose(str(error))}")
+        runner.set_outputs(NOT_JUDGED)
+        return 2 if isinstance(error, UsageError) else 3
+
+
+def _job(given: Environment) -> Job:
+    try:
+        payload = given.event_path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{given.event_path} (GITHUB_EVENT_PATH) cannot be read: {error.strerror}") from None
+    asked = Asked(
+        base=given.inputs.get("base", "").strip(), head=given.inputs.get("head", "").strip(), ref=given.ref, sha=given.sha
+    )
+    return job(given.event_name, payload, asked, repository=given.repository)
+
+
+def _remote(hub: Github | None, todo: Job) -> Repository | github.Posted:
+    """The repository behind the API, or why it cannot be had, which matters only when it is needed."""
+    if hub is None:
+        return github.Posted(
+            "refused", notice="No comment was written: the input token is empty. The job summary has the report."
+        )
+    try:
+        return hub.get_repo(todo.repository)
+    except api.FAULTS as fault:
+        return github.refused(fault)
+
+
+def _judge(
+    given: Environment, todo: Job, remote: Repository | github.Posted, runner: Runner, compare: Compare, exit_status: ExitStatus
+) -> int:
+    opened = sides(todo, given.workspace, remote if isinstance(remote, Repository) else None)
+    chosen = _settings(given, opened)
+    places = stored.spots(given.workspace, given.inputs.get("report", "").strip(), given.output, given.temp)
+    texts = _texts(todo, opened)
+    comparison = compare(base=opened.base, head=opened.head, repo=given.workspace, texts=texts, repository=todo.repository)
+    links = Links(given.server_url, todo.repository, comparison.base.sha, comparison.head.sha)
+    report_path = _store(comparison, places, runner)
+    runner.summarise(summary(comparison, links))
+    for line in annotations(comparison):
+        runner.say(line)
+    posted = _comment(todo, remote, comparison, links, chosen)
+    if posted.notice:
+        runner.tell("notice", posted.notice)
+    worst = next((severity for severity in SEVERITIES if getattr(comparison.verdict.new, severity)), "none")
+    runner.set_outputs(
+        {
+            "verdict": worst,
+            "new_errors": str(comparison.verdict.new.error),
+            "report_path": report_path,
+            "comment_url": posted.url,
+        }
+    )
+    counts = ", ".join(plural(getattr(comparison.verdict.new, severity), severity) for severity in SEVERITIES)
+    runner.say(f"New: {counts}. Not checked: {comparison.verdict.unchecked}.")
+    return exit_status(comparison, chosen.fail_on)
+
+
+def _settings(given: Environment, opened: Sides) -> Settings:
+    names = {option.name for option in settings.options()}
+    inputs = settings.from_texts("inputs of the action", {name: text for name, text in given.inputs.items() if name in names})
+    return settings.settle(inputs, *([settings.from_file(opened.settings)] if opened.settings is not None else []))
+
+
+def _texts(todo: Job, opened: Sides) -> tuple[Text, ...]:
+    """Title and body of the pull request, and what the sources cannot give."""
+    if todo.kind != "pull-request":
+        return opened.texts
+    return (Text("pull-request:title", todo.title), Text("pull-request:body", todo.body), *opened.texts)
+
+
+def _comment(
+    todo: Job, remote: Repository | github.Posted, comparison: Comparison, links: Links, chosen: Settings
+) -> github.Posted:
+    if todo.kind != "pull-request" or not chosen.comment:
+        return github.Posted("not needed")
+    if isinstance(remote, github.Posted):
+        return remote
+
+    def text(previous: Marker | None) -> str | None:
+        if previous is None and not should_create(comparison):
+            return None
+        return comment(comparison, links=links, comment_id=chosen.comment_id, previous=previous)
+
+    target = github.Target(remote, todo.number, todo.head, chosen.comment_id, chosen.comment_authors)
+    return github.publish(target, text)
+
+
+def _store(comparison: Comparison, places: Sequence[stored.Spot], runner: Runner) -> str:
+    try:
+        return stored.store(comparison, places)
+    except OSError as error:
+        runner.tell("warning", f"The report could not be stored: {error}")
+        return ""

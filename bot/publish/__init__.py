@@ -1,0 +1,1 @@
+"""The room that shows a comparison: comment, summary, annotations, text."""

@@ -1,0 +1,106 @@
+"""New findings as blocks of markdown: one per cause, one per added model, worst first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bot.analyze.records import Comparison, Finding, Fix
+from bot.publish import words
+from bot.publish.compose import Item
+from bot.publish.escape import code, fence, markup
+from bot.publish.links import Links
+
+_LISTED = 5
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many letters one block, and one diff in it, may take."""
+
+    block: int
+    diff: int
+
+
+def blocks(comparison: Comparison, links: Links, *, several: bool, limits: Limits, whole: bool) -> tuple[Item, ...]:
+    """Every new finding in a block, worst first.
+
+    With `several` model folders each block stands under the heading of its folder. An added model is one block,
+    or with `whole` one heading over a block per finding.
+    """
+    added = {model.folder for model in comparison.models if model.change == "added"}
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in words.severest(comparison.new):
+        cause = "" if finding.folder in added and not whole else finding.cause or finding.fingerprint
+        groups.setdefault((finding.folder, cause), []).append(finding)
+    items: list[Item] = []
+    for (folder, _), findings in groups.items():
+        is_added = folder in added
+        heading = f"#### {'Adds a model in' if is_added else 'In'} {markup(words.folder(folder))}" if several or is_added else ""
+        if is_added and not whole:
+            items.append(Item(f"{heading}\n\n{_listed(findings, links, limits.block)}", count=len(findings)))
+        else:
+            items.append(Item(_block(findings, links, "#####" if heading else "####", limits), heading, len(findings)))
+    return tuple(items)
+
+
+def line(finding: Finding, links: Links, *, icon: bool = True) -> str:
+    """A finding in one line: its title and its first place."""
+    start = f"{words.ICONS[finding.severity]} " if icon else ""
+    return f"{start}{markup(finding.title, 300)} ({links.place(finding.places[0], key=False)})"
+
+
+def _block(findings: Sequence[Finding], links: Links, level: str, limits: Limits) -> str:
+    first, others = findings[0], findings[1:]
+    title = f"{level} {words.ICONS[first.severity]} {markup(first.title, 300)}"
+    said = " ".join(filter(None, [markup(first.detail, 1200) if first.detail else "", words.SURENESS[first.confidence]]))
+    places = dict.fromkeys(place for finding in findings for place in finding.places)
+    paragraphs = [
+        title,
+        said,
+        "\n".join(f"- {line(finding, links)}" for finding in others[:_LISTED]),
+        f"and {len(others) - _LISTED} more of the same cause" if len(others) > _LISTED else "",
+        links.places(tuple(places)),
+        _fixes(findings, limits.diff),
+    ]
+    block = "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+    # Text that grows when it is made visible must not push its own finding out of the page.
+    return block if len(block) <= limits.block else f"{title}\n\n{links.place(first.places[0])} · too long to be shown here"
+
+
+def _fixes(findings: Sequence[Finding], diff_limit: int) -> str:
+    fixes = list(dict.fromkeys(finding.fix for finding in findings if finding.fix is not None))
+    paragraphs = [_fix(fix, diff_limit) for fix in fixes[:_LISTED]]
+    if len(fixes) > _LISTED:
+        paragraphs.append(f"and {len(fixes) - _LISTED} more")
+    if not fixes:
+        return ""
+    return "<details><summary>How to fix</summary>\n\n" + "\n\n".join([*paragraphs, _source(findings)]) + "\n\n</details>"
+
+
+def _fix(fix: Fix, diff_limit: int) -> str:
+    described = markup(fix.description, 1500)
+    if not fix.patch:
+        return described
+    diff = fence(fix.patch, "diff") if len(fix.patch) <= diff_limit else ""
+    return f"{described}\n\n{diff if diff and len(diff) <= 2 * diff_limit else 'The diff is too long to be shown here.'}"
+
+
+def _source(findings: Sequence[Finding]) -> str:
+    """The checks that speak here, and the engines that are hit."""
+    checks = " · ".join(code(check, 60) for check in list(dict.fromkeys(finding.check for finding in findings))[:_LISTED])
+    hit = list(dict.fromkeys(engine for finding in findings for engine in finding.engines))[:24]
+    return f"<sub>{checks}{': ' if hit else ''}{markup(words.engines(hit, ()), 600) if hit else ''}</sub>"
+
+
+def _listed(findings: Sequence[Finding], links: Links, limit: int) -> str:
+    alarms = [finding for finding in findings if finding.severity != "note"]
+    notes = len(findings) - len(alarms)
+    shown = [f"- {line(finding, links)}" for finding in alarms[:_LISTED]]
+    while len("\n".join(shown)) > limit:
+        shown.pop()
+    more = _rest(len(alarms) - len(shown), notes)
+    return "\n\n".join(filter(None, ["\n".join(shown), more]))
+
+
+def _rest(alarms: int, notes: int) -> str:
+    parts = [*([f"{alarms} more"] if alarms else []), *([words.plural(notes, "note")] if notes else [])]
+    return f"and {words.listing(parts)}, see the job summary" if parts else ""

@@ -1,0 +1,64 @@
+"""Addresses of places: where a reader finds the line in the repository's own pages."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from bot.place import Place
+from bot.publish import escape, words
+
+_SHA = re.compile(r"[0-9a-f]{40,64}")
+_REPOSITORY = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
+
+# Longer addresses would let a few paths fill a comment.
+_LONGEST = 1_000
+
+
+@dataclass(frozen=True)
+class Links:
+    """Where the repository is shown: `server` such as https://github.com, `repository` as owner/name, full commit ids.
+
+    Anything empty or unfit means no links: places are then shown as code.
+    """
+
+    server: str = ""
+    repository: str = ""
+    base_sha: str | None = None
+    head_sha: str | None = None
+
+    def url(self, place: Place) -> str | None:
+        """The address of the place, or None where there is no page for it."""
+        sha = self.head_sha if place.revision == "head" else self.base_sha
+        known = self.server and _REPOSITORY.fullmatch(self.repository) and sha and _SHA.fullmatch(sha)
+        # A step such as ".." would make the browser leave the commit.
+        if not known or not place.in_tree or {"", ".", ".."} & set(place.path.split("/")):
+            return None
+        server = self.server if "://" in self.server else f"https://{self.server}"
+        path = quote(place.path.encode("utf-8", "surrogatepass"), safe="/")
+        raw = "?plain=1" if path.lower().endswith((".md", ".markdown")) else ""
+        url = f"{server.rstrip('/')}/{self.repository}/blob/{sha}/{path}{raw}#L{place.line}"
+        return url if len(url) <= _LONGEST else None
+
+    def place(self, place: Place, *, named: bool = True, key: bool = True) -> str:
+        """The place as markdown: a link where there is a page, else code.
+
+        With `named` the file is said, else only the line; with `key` what stands there.
+        """
+        url = self.url(place)
+        if not place.in_tree:
+            shown = escape.markup(words.text_place(place))
+        elif url is None:
+            shown = escape.code(f"{place.path if named else ''}:{place.line}")
+        else:
+            shown = f"[{escape.prose(escape.shorten(place.path, 100)) if named else ''}:{place.line}]({url})"
+        stands = words.key(place.pointer) if key else ""
+        before = " (before)" if place.revision == "base" and place.in_tree else ""
+        return f"{shown} {escape.code(stands, 60)}{before}" if stands else f"{shown}{before}"
+
+    def places(self, places: tuple[Place, ...], limit: int = 6) -> str:
+        """The places in one line, a file named once for neighbours in it, the rest counted."""
+        distinct = list(dict.fromkeys(places))
+        files = [(place.revision, place.path) for place in distinct]
+        shown = [self.place(place, named=index == 0 or files[index] != files[index - 1]) for index, place in enumerate(distinct)]
+        more = [f"and {len(shown) - limit} more"] if len(shown) > limit else []
+        return " · ".join(shown[:limit] + more)

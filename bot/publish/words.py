@@ -1,0 +1,197 @@
+"""The wording that all views share, as sentences in which back-ticks mark values (see `escape`)."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from bot.analyze.records import SEVERITIES, Claim, Confidence, Finding, ModelChange, Modelled, Severity, Side, Unchecked
+from bot.place import Place
+from bot.publish.escape import quoted, shorten
+
+ICONS: dict[Severity, str] = {"error": "🔴", "warning": "🟠", "note": "⚪"}
+SURENESS: dict[Confidence, str] = {
+    "certain": "",
+    "likely": "Likely: read in the engine's source, not run.",
+    "guess": "A guess: nothing here could confirm it.",
+}
+# Engines as their users write them, in the order in which they are shown.
+_ENGINES = {
+    "transformers": "transformers",
+    "vllm": "vLLM",
+    "sglang": "sglang",
+    "webllm": "WebLLM",
+    "mlc": "MLC",
+    "mlc-llm": "MLC",
+    "tgi": "TGI",
+    "lmdeploy": "LMDeploy",
+    "tensorrt-llm": "TensorRT-LLM",
+    "ollama": "Ollama",
+    "mlx": "MLX",
+    "mlx-lm": "MLX",
+}
+_SHORT = 8
+_VERSIONS = re.compile(r"(?:[<>]=? ?)?[0-9][0-9A-Za-z.+-]{0,20}(?: - [0-9][0-9A-Za-z.+-]{0,20})?")
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 error`, `2 errors`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def listing(words: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def counts(severities: Iterable[str]) -> str:
+    """`1 error, 2 warnings`; "" for none."""
+    found = list(severities)
+    return ", ".join(plural(found.count(severity), severity) for severity in SEVERITIES if severity in found)
+
+
+def severest(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, errors first and the surer ones before the others."""
+    sureness = list(SURENESS)
+    return sorted(findings, key=lambda each: (SEVERITIES.index(each.severity), sureness.index(each.confidence)))
+
+
+def short(sha: str | None) -> str:
+    """The first letters of a commit id."""
+    return (sha or "")[:_SHORT]
+
+
+def side(revision: Side) -> str:
+    """A revision as a person names it: its label and its commit."""
+    sha = short(revision.sha)
+    label = revision.label
+    if not sha or (len(label) >= len(sha) and revision.sha == label):
+        return quoted(sha or shorten(label, 60))
+    return f"{quoted(shorten(label, 60))} {quoted(sha)}" if label else quoted(sha)
+
+
+def folder(path: str) -> str:
+    """A model folder by name."""
+    return "the root folder" if path == "." else quoted(f"{path}/")
+
+
+def key(pointer: str) -> str:
+    """A JSON pointer as people write it: `text_config.eos_token_id`."""
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+    return ".".join(steps)
+
+
+def text_place(place: Place) -> str:
+    """A place in a text that no file holds."""
+    kind, _, rest = place.path.partition(":")
+    if kind == "commit":
+        return f"message of commit {quoted(short(rest))}, line {place.line}"
+    if rest == "title":
+        return "the pull request's title"
+    return f"the pull request's {'description' if rest == 'body' else quoted(rest)}, line {place.line}"
+
+
+def place(spot: Place) -> str:
+    """A place without a link."""
+    where = quoted(f"{spot.path}:{spot.line}") if spot.in_tree else text_place(spot)
+    named = f"{where} {quoted(key(spot.pointer))}" if key(spot.pointer) else where
+    return f"{named} (before)" if spot.revision == "base" and spot.in_tree else named
+
+
+def engine(name: str, *, generates: bool = False) -> str:
+    """An engine's name as its users write it; transformers is named by the call that stops."""
+    if name == "transformers" and generates:
+        return "transformers `generate()`"
+    known = _ENGINES.get(name)
+    return known or (name if re.fullmatch(r"[a-z][a-z.]{0,20}", name) else quoted(name))
+
+
+def engines(ids: Iterable[str], modelled: Sequence[str], *, generates: bool = False) -> str:
+    """`transformers 4.57.6 and 5.24.0 · vLLM 0.33.0` of ids such as `vllm@0.33.0` and `vllm < 0.24`.
+
+    Three or more neighbours among those modelled become a range.
+    """
+    versions: dict[str, list[str]] = {}
+    for each in ids:
+        name, _, version = each.partition("@" if "@" in each else " ")
+        versions.setdefault(name, []).append(version)
+    order = list(_ENGINES)
+    rows: list[str] = []
+    for name, found in sorted(versions.items(), key=lambda row: order.index(row[0]) if row[0] in order else len(order)):
+        every = sorted({each.partition("@")[2] for each in modelled if each.partition("@")[0] == name}, key=_version)
+        rows.append(f"{engine(name, generates=generates)} {_versions(found, every)}".rstrip())
+    return " · ".join(rows)
+
+
+def judges(modelled: Modelled) -> str:
+    """What judged, with versions and the date of the facts."""
+    named = engines(modelled.engines, modelled.engines)
+    facts = f" · facts of {modelled.date}" if modelled.date else ""
+    return f"{plural(len(modelled.checks), 'check')}{' · ' if named else ''}{named}{facts}"
+
+
+def _versions(found: Iterable[str], every: Sequence[str]) -> str:
+    own = sorted(set(found), key=_version)
+    neighbours = any(list(every[start : start + len(own)]) == own for start in range(len(every)))
+    shown = [each if _VERSIONS.fullmatch(each) else quoted(each) for each in own if each]
+    return f"{shown[0]} – {shown[-1]}" if len(shown) > 2 and neighbours else listing(shown)
+
+
+def _version(version: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdecimal() and len(part) < 10 else (-1, part) for part in re.split(r"[.+-]", version)]
+
+
+def token(number: int, texts: Mapping[str, str]) -> str:
+    """A token id with its text: `<|im_end|>` 163586."""
+    text = texts.get(str(number))
+    return f"{number} (no text known)" if text is None else f"{quoted(text)} {number}"
+
+
+def tokens(numbers: Sequence[int], texts: Mapping[str, str], limit: int = 6) -> str:
+    """Token ids with their texts, the rest counted."""
+    shown = [token(number, texts) for number in numbers[:limit]]
+    return listing([*shown, f"{len(numbers) - limit} more"] if len(numbers) > limit else shown)
+
+
+def value(anything: object, limit: int = 60) -> str:
+    """Any value of a prediction, as the JSON it is."""
+    if anything is None:
+        return "nothing"
+    if isinstance(anything, str):
+        return quoted(shorten(anything, limit))
+    return quoted(shorten(json.dumps(anything, ensure_ascii=False, default=str), limit))
+
+
+def model(change: ModelChange) -> str:
+    """What happened to a model folder, in one line; "" for one that only changed."""
+    if change.change == "moved":
+        return f"The model in {folder(change.before or '.')} moved to {folder(change.after or '.')}."
+    if change.change == "removed":
+        return f"Removes the model in {folder(change.folder)}."
+    return f"Adds a model in {folder(change.folder)}." if change.change == "added" else ""
+
+
+def claim(named: Claim) -> str:
+    """What became of a commit that a text names."""
+    status = {"reachable": "is on a branch", "orphaned": "is on no branch", "unknown": "could not be looked up"}[named.status]
+    return f"{quoted(named.sha[:12])} {status}{': ' if named.reason else ''}{named.reason}"
+
+
+def unread(items: Iterable[Unchecked]) -> list[str]:
+    """What could not be checked and why, one sentence per reason."""
+    by_reason: dict[str, list[str]] = {}
+    for each in items:
+        name, _, version = each.id.partition("@")
+        what = f"{engine(name)} {version if not version or version[0].isdecimal() else quoted(version)}".strip()
+        subject = what if each.kind == "engine" else f"{'check ' if each.kind == 'check' else ''}{quoted(each.id)}"
+        by_reason.setdefault(each.reason, []).append(subject)
+    return [_because(list(dict.fromkeys(subjects)), reason) for reason, subjects in by_reason.items()]
+
+
+def _because(subjects: list[str], reason: str) -> str:
+    """One sentence, also where the reason is only the end of it."""
+    goes_on = len(subjects) == 1 and reason.startswith(("is ", "has ", "does ", "could ", "cannot "))
+    return f"{listing(_few(subjects))}{'' if goes_on else ':'} {reason}"
+
+
+def _few(subjects: list[str], limit: int = 6) -> list[str]:
+    return subjects if len(subjects) <= limit else [*subjects[:limit], f"{len(subjects) - limit} more"]

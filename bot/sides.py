@@ -1,0 +1,145 @@
+"""Where a run on GitHub reads its two revisions: the clone in the workspace where it has both, else the REST API."""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from github.GithubException import UnknownObjectException
+from github.Repository import Repository as Remote
+
+from bot.api import FAULTS, why
+from bot.errors import CannotLookError, UsageError
+from bot.event import Job
+from bot.fetch.git import FULL, Repository
+from bot.fetch.github import GitHubSource
+from bot.fetch.source import Source
+from bot.fetch.tree import GitSource
+from bot.settings import FILE
+from bot.snapshot import Text
+
+LARGEST_SETTINGS = 64 * 1024
+"""Bytes of a settings file."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The two revisions, opened, and what else the place that has them knows.
+
+    `settings` is the settings file of the base branch as it is now (not of the merge base: an old branch does not
+    bring old settings back), None where there is none. `texts` are commit messages that the sources cannot give.
+    """
+
+    base: Source
+    head: Source
+    settings: bytes | None
+    texts: tuple[Text, ...] = ()
+
+
+def sides(job: Job, workspace: Path, remote: Remote | None) -> Sides:
+    """Open both revisions of `job`: from a complete clone, by the API, or from a shallow clone, which may have to fetch.
+
+    Nothing is checked out. Raises CannotLookError with what every attempt said.
+    """
+    ways: list[Callable[[], Sides]] = []
+    reasons: list[str] = []
+    clone = _clone(workspace, reasons)
+    if clone and not clone.shallow:
+        ways.append(lambda: _from_clone(job, clone))
+    if remote:
+        ways.append(lambda: _from_api(job, remote))
+    if clone and clone.shallow:
+        ways.append(lambda: _from_clone(job, clone))
+    for way in ways:
+        try:
+            return way()
+        except CannotLookError as error:
+            reasons.append(str(error))
+    cure = "check the repository out with `fetch-depth: 0`, or give the input token"
+    raise CannotLookError("; ".join([*reasons, cure]))
+
+
+def _clone(workspace: Path, reasons: list[str]) -> Repository | None:
+    try:
+        return Repository(workspace)
+    except CannotLookError as error:
+        reasons.append(str(error))
+        return None
+
+
+def _from_clone(job: Job, clone: Repository) -> Sides:
+    tip, head = _commit(clone, job.base), _commit(clone, job.head)
+    merge_base = clone.merge_base(tip, head) if job.from_merge_base else None
+    return Sides(
+        GitSource(clone, _name(job.base, job.base_name), tip, sha=_start(job, tip, merge_base, head)),
+        GitSource(clone, _name(job.head, job.head_name), head),
+        _settings_in(clone, tip),
+    )
+
+
+def _start(job: Job, tip: str, merge_base: str | None, head: str) -> str:
+    """Where to compare from. A head behind base brings nothing as a pull request, but may be asked about as it stands."""
+    behind = merge_base == head and job.kind != "pull-request"
+    return tip if merge_base is None or behind or not job.from_merge_base else merge_base
+
+
+def _name(revision: str, name: str) -> str:
+    return name or (revision[:7] if FULL.fullmatch(revision) else revision)
+
+
+def _commit(clone: Repository, revision: str) -> str:
+    """The commit that a revision names; a branch that only the remote has is good as well."""
+    try:
+        return clone.commit(revision)
+    except CannotLookError:
+        if FULL.fullmatch(revision):
+            raise
+        return clone.commit(f"refs/remotes/origin/{revision}")
+
+
+def _settings_in(clone: Repository, commit: str) -> bytes | None:
+    listed = clone.ask("ls-tree", "-l", "-z", commit, "--", FILE)
+    if not listed:
+        return None
+    mode, _, oid, size = listed.split(b"\t")[0].split()
+    if mode not in (b"100644", b"100755"):
+        raise UsageError(f"{FILE} of the base revision is not a plain file; make it one")
+    if int(size) > LARGEST_SETTINGS:
+        raise UsageError(f"{FILE} of the base revision has {int(size)} bytes; at most {LARGEST_SETTINGS} are read")
+    return clone.ask("cat-file", "blob", oid.decode())
+
+
+def _from_api(job: Job, remote: Remote) -> Sides:
+    with _asking(f"{job.base}...{job.head}"):
+        comparison = remote.compare(job.base, job.head)
+        merge_base, tip = comparison.merge_base_commit.sha, comparison.base_commit.sha
+        head = job.head if FULL.fullmatch(job.head) else remote.get_commit(job.head).sha
+        commits = [Text(f"commit:{commit.sha}", commit.commit.message) for commit in comparison.commits]
+    return Sides(
+        GitHubSource(remote, _start(job, tip, merge_base, head), _name(job.base, job.base_name)),
+        GitHubSource(remote, head, _name(job.head, job.head_name)),
+        _settings_at(remote, tip),
+        tuple(commits),
+    )
+
+
+def _settings_at(remote: Remote, commit: str) -> bytes | None:
+    with _asking(FILE):
+        try:
+            found = remote.get_contents(FILE, ref=commit)
+        except UnknownObjectException:
+            return None
+    if isinstance(found, list) or found.type != "file":
+        raise UsageError(f"{FILE} of the base revision is not a plain file; make it one")
+    if found.size > LARGEST_SETTINGS:
+        raise UsageError(f"{FILE} of the base revision has {found.size} bytes; at most {LARGEST_SETTINGS} are read")
+    return found.decoded_content
+
+
+@contextmanager
+def _asking(what: str) -> Generator[None]:
+    """Turn what goes wrong between us and GitHub into a reason that names what was asked for."""
+    try:
+        yield
+    except FAULTS as fault:
+        raise CannotLookError(f"{what} could not be read by the API: {why(fault)}") from fault

@@ -1,0 +1,1 @@
+"""Stand-ins for the services that the program talks to, on loopback, over real HTTP."""

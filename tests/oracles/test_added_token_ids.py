@@ -1,0 +1,175 @@
+"""Our reading of tokenizer.json against the `tokenizers` library itself."""
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+from bot.analyze.model.tokenizer_file import NotTokenizer, TokenizerFile, number, read
+from tests.changes import SNAPSHOTS
+from tests.conftest import SHARED, present
+
+PIECES = ("a", "b", "c", "ab", "bc", "abc", "<x>", "<y>")
+MERGES = ("a b", "b c", "ab c", "a bc")
+CONTENTS = ("", " ", "a", "ab", "<x>", "<y>", "<z>", "<w>", "<|im_end|>", "é", "\u2028")
+WHOLE = json.loads((SNAPSHOTS / "chatml/tokenizer.json").read_text("utf-8"))
+REAL = sorted(SHARED.rglob("tokenizer.json")) if present("shared") else []
+
+# Where `read` is more generous than the library: it looks at ids, not at what the library makes of the rest.
+NOT_LOOKED_AT = ("mlc-tokenizer-json-unknown-component/head/tokenizer.json",)
+
+
+def entry(content: str, number: int = 267, *, special: bool = True) -> dict[str, Any]:
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    return {"id": number, "content": content, **flags, "special": special}
+
+
+@st.composite
+def tokenizer_files(draw: st.DrawFn) -> dict[str, Any]:
+    """A BPE file: a small vocabulary, and added tokens that repeat, leave gaps, go backwards, are pieces or empty."""
+    pieces = draw(st.lists(st.sampled_from(PIECES), unique=True))
+    vocab = {piece: i for i, piece in enumerate(pieces)}
+    merges = [merge for merge in MERGES if {*merge.split(), merge.replace(" ", "")} <= vocab.keys()]
+    entries = st.builds(lambda c, i, s: entry(c, i, special=s), st.sampled_from(CONTENTS), st.integers(0, 20), st.booleans())
+    return {
+        "version": "1.0",
+        "added_tokens": draw(st.lists(entries, max_size=8)),
+        "model": {"type": "BPE", "vocab": vocab, "merges": merges},
+    }
+
+
+@settings(max_examples=400, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(tokenizer_files())
+def test_added_tokens_get_the_ids_of_the_library(file: dict[str, Any]) -> None:
+    text = json.dumps(file)
+    library = Tokenizer.from_str(text)
+    ours = read(text.encode())
+    assert isinstance(ours, TokenizerFile)
+    ids = number(ours.vocab, ours.added)
+    assert ids == {token.content: i for i, token in library.get_added_tokens_decoder().items()}
+    for token in ours.added:
+        assert ids.get(token.content, ours.vocab.get(token.content)) == library.token_to_id(token.content)
+
+
+def changed(change: Callable[[dict[str, Any]], Any]) -> bytes:
+    """The tokenizer.json of the snapshot after a change, without escapes."""
+    file = deepcopy(WHOLE)
+    change(file)
+    return json.dumps(file, ensure_ascii=False).encode()
+
+
+def added(**fields: Any) -> bytes:
+    """The file with one more added token; a field None is left out."""
+    token = {key: value for key, value in (entry("<new>") | fields).items() if value is not None}
+    return changed(lambda file: file["added_tokens"].append(token))
+
+
+REFUSED = {
+    "unknown top-level key": changed(lambda f: f.update(foo=1)),
+    "no model": changed(lambda f: f.pop("model")),
+    "model null": changed(lambda f: f.update(model=None)),
+    "added_tokens an object": changed(lambda f: f.update(added_tokens={})),
+    "no special": added(special=None),
+    "special a number": added(special=1),
+    "no content": added(content=None),
+    "content a number": added(content=7),
+    "no id": added(id=None),
+    "id negative": added(id=-1),
+    "id text": added(id="267"),
+    "id float": added(id=267.0),
+    "id true": added(id=True),
+    "id too large": added(id=2**32),
+    "vocabulary null": changed(lambda f: f["model"].update(vocab=None)),
+    "vocabulary gone": changed(lambda f: f["model"].pop("vocab")),
+    "vocabulary id text": changed(lambda f: f["model"]["vocab"].update(zzz="3")),
+    "merge of an absent piece": changed(lambda f: f["model"].update(merges=["zzq a"])),
+    "pair of an absent piece": changed(lambda f: f["model"].update(merges=[["zzq", "a"]])),
+    "merge into an absent piece": changed(lambda f: f["model"].update(merges=["a q"])),
+    "merge of three": changed(lambda f: f["model"].update(merges=["a b c"])),
+    "merge of one": changed(lambda f: f["model"].update(merges=["ab"])),
+    "a list": b"[]",
+    "empty": b"",
+    "cut": json.dumps(WHOLE).encode()[:900],
+    "more after it": json.dumps(WHOLE).encode() + b" x",
+    "no UTF-8": json.dumps(WHOLE).replace("<think>", "?").encode().replace(b"?", b"\xe9"),
+    "nested too deeply": b"[" * 100_000,
+    "endless number": json.dumps(WHOLE).replace("260", "9" * 5000, 1).encode(),
+}
+
+ACCEPTED = {
+    "as it is": changed(lambda f: None),
+    "no version": changed(lambda f: f.pop("version")),
+    "no added_tokens": changed(lambda f: f.pop("added_tokens")),
+    "largest id": added(id=2**32 - 1),
+    "an unknown field of an added token": added(foo=1),
+    "merges as pairs": changed(lambda f: f["model"].update(merges=[["a", "l"]], vocab={"a": 0, "l": 1, "al": 2})),
+    "merges as texts": changed(lambda f: f["model"].update(merges=["a l"], vocab={"a": 0, "l": 1, "al": 2})),
+    "no type": changed(lambda f: f["model"].pop("type", None)),
+    "WordLevel": changed(lambda f: f.update(model={"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"})),
+    "Unigram": changed(lambda f: f.update(model={"type": "Unigram", "vocab": [["<unk>", 0], ["a", -1.5]], "unk_id": 0})),
+    "added_tokens twice": json.dumps(WHOLE).replace('{"version"', '{"added_tokens": [], "version"', 1).encode(),
+    "a piece twice": json.dumps(WHOLE).replace('"vocab": {', '"vocab": {"!": 5, ', 1).encode(),
+}
+
+
+def loads(content: bytes) -> bool:
+    try:
+        Tokenizer.from_buffer(content)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_file_that_the_library_refuses_is_none(name: str) -> None:
+    assert not loads(REFUSED[name])
+    assert isinstance(read(REFUSED[name]), NotTokenizer)
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_a_file_that_the_library_accepts_is_one(name: str) -> None:
+    assert loads(ACCEPTED[name])
+    ours = read(ACCEPTED[name])
+    assert isinstance(ours, TokenizerFile)
+    library = Tokenizer.from_buffer(ACCEPTED[name])
+    assert ours.vocab == library.get_vocab(with_added_tokens=False)
+    assert number(ours.vocab, ours.added) == {t.content: i for i, t in library.get_added_tokens_decoder().items()}
+
+
+@pytest.mark.needs("shared")
+def test_there_are_real_files() -> None:
+    assert len(REAL) >= 300
+
+
+@pytest.mark.needs("shared")
+def test_every_real_file_gets_the_ids_of_the_library() -> None:
+    wrong: list[str] = []
+    for path in REAL:
+        content = path.read_bytes()
+        ours = read(content)
+        if not loads(content):
+            if isinstance(ours, TokenizerFile) and not str(path).endswith(NOT_LOOKED_AT):
+                wrong.append(f"{path}: refused by the library only")
+            continue
+        if isinstance(ours, NotTokenizer):
+            wrong.append(f"{path}: {ours.message}")
+            continue
+        library = Tokenizer.from_buffer(content)
+        if number(ours.vocab, ours.added) != {t.content: i for i, t in library.get_added_tokens_decoder().items()}:
+            wrong.append(f"{path}: other ids")
+    assert wrong == []
+
+
+def test_the_list_of_exceptions_is_still_true() -> None:
+    for ending in NOT_LOOKED_AT:
+        for path in (p for p in REAL if str(p).endswith(ending)):
+            assert not loads(path.read_bytes()), path
+            assert isinstance(read(path.read_bytes()), TokenizerFile), path
+
+

@@ -1,0 +1,1 @@
+"""Stands in for the code of the repository."""

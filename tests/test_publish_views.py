@@ -1,0 +1,216 @@
+"""The smaller views: escapes, links, marker, annotations and text for terminals."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.analyze.records import Fix
+from bot.place import Place
+from bot.publish import escape, marker, words
+from bot.publish.annotations import annotations
+from bot.publish.links import Links
+from bot.publish.marker import Marker
+from bot.publish.text import text
+from tests import comparisons
+from tests.comparisons import BASE_SHA, HEAD_SHA, base, comparison, finding, head
+from tests.test_publish_hostile import RECORDS, hostile_texts, replaced
+
+LINKS = Links("https://github.com", "acme/kimi", BASE_SHA, HEAD_SHA)
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("<|im_end|>", "`<|im_end|>`"),
+        ("", "(empty)"),
+        ("  ", "`␠␠`"),
+        ("a\nb\r\n\t\0", "`a⏎b␍⏎␉␀`"),
+        ("\u202e\u200b\u00a0\ud800", "`⟨U+202E⟩⟨U+200B⟩⟨U+00A0⟩⟨U+D800⟩`"),
+        ("a`b", "``a`b``"),
+        ("``", "``` `` ```"),
+        ("<｜begin▁of▁sentence｜>", "`<｜begin▁of▁sentence｜>`"),
+        ("x" * 200, f"`{'x' * 60}…{'x' * 59}`"),
+    ],
+)
+def test_code(raw: str, shown: str) -> None:
+    assert escape.code(raw) == shown
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("`a.json` stops on `<|x|>`", "`a.json` stops on `<|x|>`"),
+        ("`a``b`", "`a` `b`"),
+        ("odd ` tick @octocat", "odd `  tick @octocat `"),
+        ("see #1 and (a1b2c3d).", "see `#1` and (`a1b2c3d`)."),
+        ("snake_case and _this_ < *that*", "snake_case and \\_this\\_ &lt; \\*that\\*"),
+        ("two\n\nlines", "two lines"),
+        ("", "(empty)"),
+        ("- 2.8 MB, 163586, transformers.js", "\\- 2.8 MB, 163586, transformers.js"),
+    ],
+)
+def test_markup(raw: str, shown: str) -> None:
+    assert " ".join(escape.markup(raw).split()) == " ".join(shown.split())
+
+
+def test_values_survive_sentences() -> None:
+    assert escape.plain(f"is {escape.quoted('a`b')} there?") == "is aˋb there?"
+
+
+def test_fence_is_longer_than_any_inside() -> None:
+    assert escape.fence("a\n````\nb\r", "diff") == "`````diff\na\n````\nb␍\n`````"
+
+
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [
+        (
+            head("a b/c#(1).json", 7, "/x/y~1z"),
+            f"[a b/c\\#(1).json:7](https://github.com/acme/kimi/blob/{HEAD_SHA}/a%20b/c%23%281%29.json#L7) `x.y/z`",
+        ),
+        (base("README.md", 2), f"[README.md:2](https://github.com/acme/kimi/blob/{BASE_SHA}/README.md?plain=1#L2) (before)"),
+        (head("pull-request:body", 3), "the pull request's description, line 3"),
+        (head("pull-request:title"), "the pull request's title"),
+        (head(f"commit:{HEAD_SHA}", 2), "message of commit `2b2b88e3`, line 2"),
+        (head("../../evil/repo", 1), "`../../evil/repo:1`"),
+        (head("a//b", 1), "`a//b:1`"),
+    ],
+)
+def test_place(place: Place, shown: str) -> None:
+    assert LINKS.place(place) == shown
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        Links(),
+        Links("https://github.com", "", BASE_SHA, HEAD_SHA),
+        Links("https://github.com", "a/b/c", BASE_SHA, HEAD_SHA),
+        Links("https://github.com", "a/b", BASE_SHA, None),
+        Links("https://github.com", "a/b", BASE_SHA, "main"),
+    ],
+)
+def test_no_links_without_a_page(links: Links) -> None:
+    assert links.place(head("a.json", 3)) == "`a.json:3`"
+
+
+def test_neighbours_in_one_file_name_it_once() -> None:
+    shown = Links().places((head("a", 1), head("a", 2), head("b", 1), head("a", 2), head("c", 1)), limit=3)
+    assert shown == "`a:1` · `:2` · `b:1` · and 1 more"
+
+
+@given(
+    st.text(max_size=100),
+    st.text(),
+    st.lists(st.tuples(st.text(), st.sampled_from(("error", "warning", "note")))),
+    st.integers(0),
+)
+def test_marker_is_read_as_written(name: str, commit: str, fingerprints: list[tuple[str, words.Severity]], more: int) -> None:
+    mark = Marker(id=name, head=commit, fingerprints=tuple(fingerprints), more=min(more, 10**6))
+    line = marker.write(mark, 10**6)
+    assert "\n" not in line
+    assert line.isascii()
+    assert "--" not in line.removeprefix("<!--").removesuffix("-->")
+    assert marker.read(f"{line}\r") == mark
+
+
+@given(st.text())
+def test_foreign_first_line_is_no_marker(line: str) -> None:
+    assert marker.read(line) is None
+
+
+@pytest.mark.parametrize(
+    "inside", ["{}x", "{", "[]", '{"v":"1"}', '{"fingerprints":[["a","fatal"]]}', '{"head":null}', '{"id":"\ud800"}']
+)
+def test_broken_marker_is_none(inside: str) -> None:
+    assert marker.read(f"<!-- model-repo-drift {inside} -->") is None
+
+
+def test_marker_of_a_later_version_is_still_ours() -> None:
+    assert marker.read('<!-- model-repo-drift {"v":2,"id":"x","head":"y","fingerprints":[],"new":1} -->') == Marker(
+        v=2, id="x", head="y"
+    )
+
+
+def test_marker_keeps_its_limit() -> None:
+    mark = Marker(fingerprints=tuple((f"{number:016x}", "error") for number in range(1000)))
+    read = marker.read(marker.write(mark, 2000))
+    assert read is not None
+    assert read.more + len(read.fingerprints) == 1000
+    assert 40 < len(read.fingerprints) < 80
+    with pytest.raises(ValueError, match="at most 100"):
+        marker.write(Marker(id="x" * 101))
+
+
+def test_annotations_name_the_line_in_head() -> None:
+    odd = finding(
+        title="`a,b` : 100%",
+        detail="first\nsecond %0A",
+        places=(base("old.json", 1), head("pull-request:body", 1), head("a,b:c%.json", 9)),
+        fix=Fix("Do `this`."),
+    )
+    assert annotations(comparison(new=(odd,))) == [
+        "::error file=a%2Cb%3Ac%25.json,line=9,title=a%2Cb %3A 100%25::first second %250A Do this. (eos-split-brain)"
+    ]
+    deleted = finding(places=(base("old.json", 1),), severity="note")
+    assert annotations(comparison(new=(deleted,)))[0].startswith("::notice title=")
+
+
+def test_annotations_are_worst_first_and_counted() -> None:
+    new = tuple(finding(key=str(number), severity=("note", "warning", "error")[number % 3]) for number in range(36))
+    lines = annotations(comparison(new=new))
+    assert [line[2:].partition(" ")[0].partition("::")[0] for line in lines] == ["error"] * 10 + ["warning"] * 10 + [
+        "notice"
+    ] * 10
+    assert lines[9] == "::error::3 more errors, see the job summary"
+    assert annotations(comparison(new=new), limit_per_level=12)[11].startswith("::error file=")
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.sampled_from(RECORDS), st.lists(hostile_texts, min_size=1, max_size=6))
+def test_annotations_are_one_command_each(record: comparisons.Comparison, texts: list[str]) -> None:
+    for line in annotations(replaced(record, texts, hostile=True)):
+        assert line.splitlines() == [line]
+        assert re.fullmatch(r"::(?:error|warning|notice) (?:file=[^:,]+,line=\d+,)?title=[^:,]*::.*", line)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.sampled_from(RECORDS), st.lists(hostile_texts, min_size=1, max_size=6), st.sampled_from((40, 100)))
+def test_text_has_no_foreign_control(record: comparisons.Comparison, texts: list[str], width: int) -> None:
+    record = replaced(record, texts, hostile=True)
+    for verbose in (False, True):
+        plain = text(record, color=False, width=width, verbose=verbose)
+        assert all(letter == "\n" or escape.visible(letter) == letter for letter in plain)
+        assert not re.search(r"^\s*::|##\[", plain, re.MULTILINE)
+        colored = text(record, color=True, width=width, verbose=verbose)
+        assert "\x1b" not in re.sub(r"\x1b\[[0-9;]*m", "", colored)
+        assert not re.search(r"^\s*::", colored, re.MULTILINE)
+
+
+def test_text_reads_like_the_comment() -> None:
+    said = text(comparisons.kimi_half_fix(), color=False)
+    lines = said.splitlines()
+    assert lines[0] == "This change leaves the files disagreeing on which token ends a reply"
+    assert lines[-1] == "1 error, 1 warning, 0 notes new · 0 resolved · 2 there before · 1 not checked"
+    assert said.index("stops on [EOS] 163585") < said.index("\nerror ") < said.index("\nwarning ") < said.index("\nnot checked")
+    assert max(len(line) for line in lines) <= 100
+    assert '"eos_token": "<|im_end|>"' not in said
+    assert '+  "eos_token": "<|im_end|>",' in text(comparisons.kimi_half_fix(), color=False, verbose=True)
+
+
+def test_text_says_nothing_new_in_one_line() -> None:
+    lines = text(comparisons.nothing_new(), color=False, width=200).splitlines()
+    assert lines[0] == "Nothing new goes wrong with this change"
+    assert lines[1].startswith("not checked: tiktoken.model: a Git LFS pointer")
+    assert len(lines) == 3
+
+
+def test_text_does_not_read_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = text(comparisons.kimi_half_fix(), color=True)
+    for name, value in {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "30", "FORCE_COLOR": "1", "TTY_COMPATIBLE": "0"}.items():
+        monkeypatch.setenv(name, value)
+    assert text(comparisons.kimi_half_fix(), color=True) == before
+    assert "\x1b[" in before
+    assert "\x1b[" not in text(comparisons.kimi_half_fix(), color=False)

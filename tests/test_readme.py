@@ -1,0 +1,80 @@
+"""The README shows what the program does today; UPDATE_GOLDEN=1 writes its generated parts."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.analyze.checks.check import checks
+from bot.settings import options
+from tests.conftest import ROOT
+from tools import demo
+
+README = ROOT / "README.md"
+
+
+def example() -> str:
+    done = subprocess.run([sys.executable, ROOT / "tools/demo.py"], check=True, capture_output=True, text=True)
+    marker, _, comment = done.stdout.partition("\n")
+    assert marker.startswith("<!-- model-repo-drift ")
+    return "".join(f"> {line}".rstrip() + "\n" for line in comment.strip().splitlines())
+
+
+def workflow() -> str:
+    return f"```yaml\n{(ROOT / 'examples/model-repo-drift.yml').read_text('utf-8')}```\n"
+
+
+def settings() -> str:
+    rows = [f"| `{o.name}` | {o.help} | {o.legal} | `{json.dumps(o.default)}` |" for o in options()]
+    return "\n".join(["| setting | what it does | legal | default |", "| --- | --- | --- | --- |", *rows]) + "\n"
+
+
+def table() -> str:
+    rows = [f"| `{c.id}` | {c.check.title} | at most {c.check.severity} |" for c in checks()]
+    return "\n".join(["| check | what it says | severity |", "| --- | --- | --- |", *rows]) + "\n"
+
+
+PARTS = {"example": example, "workflow": workflow, "settings": settings, "checks": table}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_generated_part_is_up_to_date(name: str) -> None:
+    text, fresh = README.read_text("utf-8"), PARTS[name]()
+    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
+    before, _, rest = text.partition(begin)
+    if os.environ.get("UPDATE_GOLDEN"):
+        README.write_text(before + begin + fresh + end + rest.partition(end)[2], "utf-8")
+    else:
+        assert rest.partition(end)[0] == fresh
+
+
+def test_the_commands_run(tmp_path: Path) -> None:
+    """Every line of the console block, in a clone where its revisions and folders exist."""
+    demo.build(tmp_path)
+    for folder, revision in (("old-folder", "main"), ("new-folder", "fix")):
+        (tmp_path / folder).mkdir()
+        archive = subprocess.run(["git", "archive", revision], cwd=tmp_path, check=True, capture_output=True)
+        subprocess.run(["tar", "-x", "-C", folder], cwd=tmp_path, check=True, input=archive.stdout)
+    block = README.read_text("utf-8").partition("```console\n")[2].partition("```")[0]
+    commands = [shlex.split(line.removeprefix("$ ")) for line in block.splitlines()]
+    assert len(commands) == 5
+    statuses: list[int] = []
+    for command in commands:
+        assert command[0] == "model-repo-drift"
+        done = subprocess.run(
+            [Path(sys.executable).with_name(command[0]), *command[1:]], cwd=tmp_path, check=False, capture_output=True
+        )
+        statuses.append(done.returncode)
+    assert statuses == [1, 0, 1, 0, 0]
+    assert json.loads((tmp_path / "report.json").read_text())["verdict"]["new"]["error"] == 1
+
+
+def test_the_make_targets_exist() -> None:
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for target in re.findall(r"^make ([a-z]+)", README.read_text("utf-8"), re.MULTILINE):
+        assert target in targets
