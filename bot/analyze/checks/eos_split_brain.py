@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
+from bot.analyze.engines.prediction import predicted
 from bot.analyze.model.eos import listed, of_tokenizer
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import texts_of
@@ -12,8 +13,7 @@ from bot.answer import Known
 CHECK = Check(
     title="The files disagree on which token ends a reply",
     sees="the tokenizer's EOS id and the ids of generation_config.json (config.json's where that file is absent) have nothing in common",
-    why="Tools that read one file only, and engines that let one source replace the other, stop on different tokens; "
-    "sglang leaves the tokenizer's EOS out of its JSON grammar, so a JSON answer that ends with it never ends.",
+    why="Tools that read one file only, and engines that let one source replace the other, stop on different tokens.",
     fix="Name the token that ends a turn in all of them, or list both ids in `generation_config.json`.",
     wrong_when="the tokenizer's EOS is one of several ids in the list (Gemma, GLM, Llama 3), or no list states any id",
     severity="error",
@@ -30,6 +30,16 @@ def find(model: Model) -> Iterator[Seen]:
     name = tokenizer.places[0].path.rpartition("/")[2]
     yield Seen(
         key="eos_token",
+        detail=f"{CHECK.why}{_in_grammar(model, tokenizer.value)}",
         title=f"{value(file)} stops on {ids(stops.value, texts)}, {value(name)} still says {ids([tokenizer.value], texts)}",
         places=(*tokenizer.places, *stops.places),
     )
+
+
+def _in_grammar(model: Model, eos: int) -> str:
+    """What becomes of structured output on sglang, which hands its grammar the ids of the files only."""
+    answer = predicted(model, "sglang", "stops_in_grammar")
+    if not isinstance(answer, Known) or not answer.value or eos in answer.value:
+        return ""
+    texts = texts_of(model)
+    return f" On sglang a JSON answer may end only with {ids(answer.value, texts)}: one that ends with {ids([eos], texts)} never ends."

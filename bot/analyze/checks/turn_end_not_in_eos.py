@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.engines.prediction import engines
+from bot.analyze.engines.prediction import engines, predicted
 from bot.analyze.model.eos import listed
 from bot.analyze.model.folder import Model
 from bot.analyze.model.templates import place_of
@@ -57,7 +57,7 @@ def _engines(model: Model, number: int | None) -> tuple[tuple[str, ...], tuple[s
     running: list[str] = []
     for engine in engines():
         if engine.applies(model) and engine.ID != "webllm":
-            answer = engine.predict(model, engine.VERSIONS[-1]).fields["stops"]
+            answer = predicted(model, engine.ID, "stops")
             stops = isinstance(answer, Known) and answer.value is not None and number in answer.value
             (stopping if stops else running).append(engine.ID)
     return tuple(stopping), tuple(running)

@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 
 from bot.analyze.model.folder import Model
 from bot.analyze.records import Confidence
-from bot.answer import Answer, Known, Missing
+from bot.answer import Answer, Known, Missing, Unknown
 
 
 @dataclass(frozen=True)
@@ -66,3 +66,11 @@ def shown(answer: Answer[Any]) -> Any:
     if isinstance(answer, Known):
         return answer.value
     return {"unknown": "nothing states it" if isinstance(answer, Missing) else answer.reason}
+
+
+def predicted(model: Model, engine: str, key: str) -> Answer[Any]:
+    """One field of the newest predicted version of an engine, by its ID. Raises KeyError for an engine that is not modelled."""
+    module = {candidate.ID: candidate for candidate in engines()}[engine]
+    if not module.applies(model):
+        return Unknown(f"{engine} has no business with this folder")
+    return module.predict(model, module.VERSIONS[-1]).fields[key]
