@@ -7,11 +7,12 @@ from pathlib import Path
 
 from bot.analyze import jail
 from bot.analyze.records import Comparison
+from bot.errors import CannotLookError
 from bot.fetch.gather import gather
 from bot.fetch.history import History
 from bot.fetch.source import Source
 from bot.settings import FailOn
-from bot.snapshot import Text
+from bot.snapshot import Exchange, Text
 
 
 def compare(
@@ -26,7 +27,7 @@ def compare(
 ) -> Comparison:
     """Compare two revisions; the parameters are those of `gather`. Raises UsageError or CannotLookError."""
     with tempfile.TemporaryDirectory(prefix="model-repo-drift-") as folder, jail.Cell(_needed(os.environ)) as cell:
-        gather(
+        exchange = gather(
             Path(folder),
             base=base,
             head=head,
@@ -36,7 +37,16 @@ def compare(
             texts=texts,
             repository=repository,
         )
+        _require_contents(exchange)
         return cell.run(Path(folder))
+
+
+def _require_contents(exchange: Exchange) -> None:
+    """Raise CannotLookError when the changed folders hold files to be read and none of them could be."""
+    files = (*exchange.base.files, *exchange.head.files)
+    unread = next((file for file in files if file.unread), None)
+    if unread is not None and all(file.content is None for file in files):
+        raise CannotLookError(f"no file of the changed model folders could be read: {unread.path}: {unread.unread}")
 
 
 def _needed(environment: Mapping[str, str]) -> dict[str, str]:

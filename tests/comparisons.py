@@ -27,7 +27,12 @@ BASE_SHA = "a1b2c3d4" * 5
 HEAD_SHA = "2b2b88e3" * 5
 TRANSFORMERS = ("transformers@4.46.3", "transformers@4.57.6", "transformers@5.24.0")
 ENGINES = (*TRANSFORMERS, "vllm@0.33.0", "sglang@0.5.23", "webllm@0.2.86")
-CHECKS = ("eos-split-brain", "orphan-fix-commit", "chat-template-sources-differ", "quantization-config-nested")
+CHECKS = {
+    "eos-split-brain": "leaves the files disagreeing on which token ends a reply",
+    "orphan-fix-commit": "refers to a fix that no branch holds",
+    "chat-template-sources-differ": "gives engines different chat templates",
+    "quantization-config-nested": "hides the quantization settings from engines that look at the top level",
+}
 KIMI_TEXTS = {"163585": "[EOS]", "163586": "<|im_end|>"}
 
 

@@ -190,10 +190,10 @@ def test_no_comment_is_created(record: Comparison) -> None:
         (comparisons.added_model(), "This pull request adds a model with 2 errors and 1 warning"),
         (comparison(new=(finding(check="x"), finding(check="y"))), "This pull request introduces 2 errors"),
         (
-            comparison(new=(finding(check="invalid-json"), finding(check="eos-split-brain"), finding(check="x"))),
-            "This pull request leaves a file that no engine can parse, and 2 more errors",
+            comparison(new=(finding(check="eos-split-brain"), finding(check="orphan-fix-commit"), finding(check="x"))),
+            "This pull request leaves the files disagreeing on which token ends a reply, and 2 more errors",
         ),
-        (comparison(new=(finding(check="mlc-x", severity="warning"),)), "This pull request breaks something for WebLLM and MLC"),
+        (comparison(new=(finding(check="x", severity="warning"),)), "This pull request introduces 1 warning"),
         (comparison(predictions=(stops(("vllm@1",), [1], [2]),)), "This pull request changes which tokens end a reply"),
         (comparison(prompts=(PROMPT,)), "This pull request changes what the model reads"),
         (comparison(unchecked=(UNREAD,)), "This pull request changes a file that could not be read"),

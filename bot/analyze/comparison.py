@@ -76,7 +76,7 @@ def _joined(
         unchecked=left,
         modelled=records.Modelled(
             engines=tuple(f"{engine.ID}@{version}" for engine in engines() for version in engine.VERSIONS),
-            checks=tuple(check.id for check in checks()),
+            checks={loaded.id: loaded.check.says for loaded in checks()},
             date=FACTS,
         ),
         verdict=records.Verdict(new=counts, resolved=len(resolved), unchanged=len(unchanged), suppressed=0, unchecked=len(left)),
@@ -274,7 +274,12 @@ def is_document(file: File) -> bool:
 
 
 def _side(snapshot: Snapshot, models: list[Model | None]) -> records.Side:
-    return records.Side(label=snapshot.label, sha=snapshot.sha, folders=tuple(m.folder for m in models if m is not None))
+    return records.Side(
+        label=snapshot.label,
+        sha=snapshot.sha,
+        folders=tuple(m.folder for m in models if m is not None),
+        unchanged=len(snapshot.unchanged),
+    )
 
 
 def _change(pair: Pair) -> records.ModelChange:

@@ -138,11 +138,15 @@ class ModelChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the two revisions: how it was asked for, its commit (None for a plain folder), its compared model folders."""
+    """One of the two revisions: how it was asked for, its commit (None for a plain folder), its compared model folders.
+
+    `unchanged` counts the folders that look like a model and are the same in both revisions: they were not read.
+    """
 
     label: str
     sha: str | None
     folders: tuple[str, ...]
+    unchanged: int = 0
 
 
 class NewCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,10 +168,13 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Modelled(msgspec.Struct, frozen=True, kw_only=True):
-    """What judged: engines with the versions predicted, the check ids, and the date of the facts behind them."""
+    """What judged: engines with the versions predicted, checks, and the date of the facts behind them.
+
+    `checks` gives for each id what its finding means to people, as a clause after "This pull request".
+    """
 
     engines: tuple[str, ...]
-    checks: tuple[str, ...]
+    checks: dict[str, str]
     date: str
 
 

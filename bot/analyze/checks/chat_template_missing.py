@@ -10,6 +10,7 @@ from bot.place import Place
 
 CHECK = Check(
     title="There is no chat template any more",
+    says="leaves the model without a chat template",
     sees="a chat template in base (file or inline) and none anywhere in head",
     why="Chat requests fail: `Cannot use chat template functions because tokenizer.chat_template is not set`.",
     fix="Keep the template in `chat_template.jinja` or in `tokenizer_config.json`.",

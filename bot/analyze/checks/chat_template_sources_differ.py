@@ -12,6 +12,7 @@ from bot.analyze.wording import value
 
 CHECK = Check(
     title="Two chat templates that render differently",
+    says="gives engines different chat templates",
     sees="chat_template.jinja and the default template inside tokenizer_config.json give different prompts for a plain conversation",
     why="transformers 4.47 and newer, vLLM, sglang, MLX and LMDeploy read the file; transformers 4.46, llama.cpp, TGI, transformers.js and Ollama read the copy.",
     fix="Copy the text into both places, or delete `chat_template` from `tokenizer_config.json` (the second group then has no template).",

@@ -10,6 +10,7 @@ from bot.analyze.wording import value
 
 CHECK = Check(
     title="A chat template does not parse",
+    says="breaks the chat template",
     sees="a template that Jinja2 refuses in the environment that transformers builds (sandbox, loop controls, generation tag)",
     why="Every chat request fails; the repository still loads without a complaint.",
     fix="Repair the template.",

@@ -17,11 +17,12 @@ from bot.place import Place
 class Check:
     """The texts of a check, which are its documentation, and its severity.
 
-    `sees` says what it looks at, `why` what it costs whom, `fix` what to do, `wrong_when` where the same shape is meant and the check is silent.
+    `says` is what happens to people, as a clause after "This pull request"; `sees` says what it looks at, `why` what it costs whom, `fix` what to do, `wrong_when` where the same shape is meant and the check is silent.
     `severity` is the highest it gives (the ceiling of the kind in the cases' README); `cause` groups its findings with those of other checks.
     """
 
     title: str
+    says: str
     sees: str
     why: str
     fix: str
@@ -94,7 +95,7 @@ def _load(name: str, module: ModuleType) -> Loaded:
         raise TypeError(
             f"bot/analyze/checks/{name}.py must declare CHECK and exactly one of find, find_in_change, find_in_claims"
         )
-    silent = [field for field in ("title", "sees", "why", "fix", "wrong_when") if not getattr(check, field).strip()]
+    silent = [field for field in ("title", "says", "sees", "why", "fix", "wrong_when") if not getattr(check, field).strip()]
     if silent:
         raise TypeError(f"bot/analyze/checks/{name}.py leaves {silent[0]} empty")
     return Loaded(name.replace("_", "-"), check, *functions)

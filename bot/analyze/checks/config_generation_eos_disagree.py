@@ -11,6 +11,7 @@ from bot.answer import Known
 
 CHECK = Check(
     title="config.json and generation_config.json name different EOS ids",
+    says="leaves the files disagreeing on which token ends a reply",
     sees="an id of generation_config.json's eos_token_id that config.json's eos_token_id lacks",
     why="Engines that read `config.json` only do not stop there.",
     fix="Give both files the same `eos_token_id`.",

@@ -12,6 +12,7 @@ from bot.answer import Known
 
 CHECK = Check(
     title="A stop id stands for another token",
+    says="changes which token the stop id stands for",
     sees="an id in the stop set of base and of head whose token string is another one in head, and that string ended nothing in base",
     why="Generation stops where nothing ends, and runs on where a turn ends.",
     fix="Name the id that the ending token has now, or give the new token an id of its own.",

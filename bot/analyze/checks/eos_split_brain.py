@@ -12,6 +12,7 @@ from bot.answer import Known
 
 CHECK = Check(
     title="The files disagree on which token ends a reply",
+    says="leaves the files disagreeing on which token ends a reply",
     sees="the tokenizer's EOS id and the ids of generation_config.json (config.json's where that file is absent) have nothing in common",
     why="Tools that read one file only, and engines that let one source replace the other, stop on different tokens.",
     fix="Name the token that ends a turn in all of them, or list both ids in `generation_config.json`.",

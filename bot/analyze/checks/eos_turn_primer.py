@@ -12,6 +12,7 @@ from bot.answer import Known
 
 CHECK = Check(
     title="A token that opens a turn is in the stop set",
+    says="lets generation stop where the next turn opens",
     sees="an id of the list that generate() stops on whose token the chat template writes at the start of a turn",
     why="Generation stops when the model starts the next turn by itself. Families such as GLM end their turns exactly so.",
     fix="Nothing, where it is meant; otherwise take the id out of `eos_token_id`.",

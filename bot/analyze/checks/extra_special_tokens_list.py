@@ -8,6 +8,7 @@ from bot.analyze.wording import value
 
 CHECK = Check(
     title="extra_special_tokens is a list, which transformers 4.47 to 4.57 cannot load",
+    says="keeps some engines from loading the model",
     sees="the key extra_special_tokens of tokenizer_config.json with a list, a string or null",
     why="The tokenizer does not load with transformers 4.47 to 4.57: `AttributeError: 'list' object has no attribute 'keys'` "
     "(4.57.6 tokenization_utils_base.py:1210, run). 4.46 and older ignore the key, 5.0 and newer accept a list.",

@@ -9,6 +9,7 @@ from bot.place import Place
 
 CHECK = Check(
     title="generation_config.json was deleted",
+    says="takes away the file that says where a reply ends",
     sees="a generation_config.json in base and none in head",
     why="Stop ids and sampling defaults then come from `config.json` and from class defaults, which differ by engine and version.",
     fix="Keep the file, or move its values where the engines you care for read them.",

@@ -12,6 +12,7 @@ from bot.answer import Answer, Known
 
 CHECK = Check(
     title="A metadata file is not valid JSON",
+    says="leaves a file that no engine can parse",
     sees="config.json, generation_config.json, a tokenizer, template, processor, adapter, index or MLC file that does not parse as UTF-8 JSON",
     why="Loading fails, or the file is taken for absent without a word (generation_config.json).",
     fix="Repair the file at the line named.",

@@ -8,6 +8,7 @@ from bot.analyze.wording import value
 
 CHECK = Check(
     title="A Git LFS pointer stands where content is read",
+    says="leaves a Git LFS pointer where engines read a file",
     sees="metadata, template or tokenizer files whose text is a Git LFS pointer although .gitattributes does not keep them in LFS; where no .gitattributes can be "
     "seen, only files that had real content in base",
     why="Every loader reads the three lines of the pointer instead of the file.",
@@ -20,7 +21,7 @@ CHECK = Check(
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Look at every file that is read."""
     for name, file in sorted(head.files.items()):
-        if file.content is None or not head.is_pointer(name) or base.is_pointer(name):
+        if file.content is None or name.endswith(".md") or not head.is_pointer(name) or base.is_pointer(name):
             continue
         declared = head.lfs_declared(head.path(name))
         if declared is False or (declared is None and base.has(name)):

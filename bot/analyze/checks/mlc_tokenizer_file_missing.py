@@ -10,6 +10,7 @@ from bot.analyze.wording import value
 CONFIG = "mlc-chat-config.json"
 CHECK = Check(
     title="mlc-chat-config.json lists a file that is not there",
+    says="leaves WebLLM without a file that it asks for",
     sees="a name in tokenizer_files of mlc-chat-config.json without a file of that name beside it",
     why="WebLLM obeys the list and not the tree: it asks for `tokenizer.json` when it is listed, and loading fails without a fallback to `tokenizer.model` "
     "(web-llm 0.2.86 lib/index.js:14917, run).",

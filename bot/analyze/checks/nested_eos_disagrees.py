@@ -11,6 +11,7 @@ from bot.answer import Known
 
 CHECK = Check(
     title="text_config names another EOS than config.json's top level",
+    says="leaves the files disagreeing on which token ends a reply",
     sees="eos_token_id at the top of config.json and in text_config (llm_config, language_config, thinker_config), both stated and different",
     why="Loaders of the language model alone take the inner value, everybody else the outer one.",
     fix="Give both levels the same `eos_token_id`.",

@@ -8,6 +8,7 @@ from bot.analyze.wording import value
 
 CHECK = Check(
     title="A commit that the text refers to is on no branch",
+    says="refers to a fix that no branch holds",
     sees="a commit named in README, CHANGELOG, the pull request's text or a commit message (a link, `revision=`, or a SHA said to be a commit) "
     "that neither a branch nor a tag holds, with all refs known",
     why="Whoever follows the branch does not have it, although the text says that it is there.",

@@ -9,6 +9,7 @@ from bot.analyze.wording import value
 
 CHECK = Check(
     title="Quantization is stated only in a nested configuration",
+    says="hides the quantization settings from engines that look at the top level",
     sees="a filled quantization_config under text_config or another nested object of config.json, and none at the top (absent, null or empty)",
     why="Readers of the top level take the checkpoint for unquantized. With null there sglang's Kimi class runs it unquantized; with an empty object vLLM "
     "runs it unquantized and sglang does not start.",

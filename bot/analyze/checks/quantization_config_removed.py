@@ -10,11 +10,12 @@ from bot.analyze.wording import value
 
 CHECK = Check(
     title="quantization_config is gone while the tensors are still packed",
+    says="takes away the quantization settings that the weights need",
     sees="a filled quantization_config in base and none at any level in head, with tensors of a quantized checkpoint in the index "
     "or weight files that did not change",
     why="The checkpoint is loaded as if it were not quantized: packed tensors do not fit the layers.",
     fix="Put `quantization_config` back, or replace the weights by unquantized ones.",
-    wrong_when="the weights changed as well and the index names no packed tensor, or the quantization moved to another level",
+    wrong_when="the weights changed as well and the index names no packed tensor, or the quantization moved to another level or to hf_quant_config.json",
     severity="error",
 )
 
@@ -38,7 +39,7 @@ _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Compare the configurations, then look for packed tensors."""
     gone = quantizations(base)
-    if not gone or quantizations(head) or not head.readable("config.json"):
+    if not gone or quantizations(head) or head.has("hf_quant_config.json") or not head.readable("config.json"):
         return
     tensor = next((tensor for tensor in _tensors(head) if tensor.endswith(_PACKED)), None)
     same = [n for n, f in head.files.items() if n.endswith(_WEIGHTS) and f.oid and n in base.files and base.files[n].oid == f.oid]

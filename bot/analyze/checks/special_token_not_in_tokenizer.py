@@ -10,6 +10,7 @@ from bot.answer import Known
 
 CHECK = Check(
     title="A role is given to a string that is no token",
+    says="names a special token that the tokenizer does not have",
     sees="eos_token, bos_token or pad_token that stands neither in the vocabulary nor among the added tokens",
     why="Loading appends it behind the last token, with an id that the model has never seen and may have no row for.",
     fix="Name a token of `tokenizer.json`, or add the token there.",

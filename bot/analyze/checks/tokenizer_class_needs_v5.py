@@ -8,6 +8,7 @@ from bot.analyze.wording import value
 
 CHECK = Check(
     title="tokenizer_class exists only in transformers 5",
+    says="shuts out users of transformers 4",
     sees="tokenizer_class TokenizersBackend, PythonBackend, SentencePieceBackend or MistralCommonBackend",
     why="transformers 4 does not load the tokenizer: `ValueError: Tokenizer class … does not exist or is not currently imported` "
     "(tokenization_auto.py:918 in 4.46.3, :1154 in 4.57.6, run).",

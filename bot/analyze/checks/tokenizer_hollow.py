@@ -9,6 +9,7 @@ from bot.place import Place
 
 CHECK = Check(
     title="No vocabulary file is left",
+    says="leaves the model without a vocabulary",
     sees="tokenizer.json, a *.model or tiktoken file, or a vocab file in base, and none of them in head",
     why="transformers 4 fails to load the tokenizer; transformers 5 loads an empty one without an error, with ids that start at 0.",
     fix="Keep the vocabulary file.",

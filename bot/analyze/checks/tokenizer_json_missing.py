@@ -9,6 +9,7 @@ from bot.place import Place
 
 CHECK = Check(
     title="tokenizer.json was deleted",
+    says="takes away the tokenizer file that some engines load",
     sees="a tokenizer.json in base and none in head, with tokenizer.model, a tiktoken file or vocab.json and merges.txt left",
     why="Loaders that know only tokenizer.json (WebLLM, transformers.js, TGI) fail or fall back to a vocabulary without the added tokens.",
     fix="Keep `tokenizer.json`; it can be made from the other file by loading and saving the tokenizer.",

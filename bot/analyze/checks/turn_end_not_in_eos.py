@@ -15,6 +15,7 @@ from bot.answer import Known
 
 CHECK = Check(
     title="A reply does not end where the chat template ends it",
+    says="lets replies run on past their end",
     sees="a conversation is rendered, and the token that follows the assistant's text is not among the ids of generation_config.json "
     "(config.json's where that file is absent); where the template writes nothing there, the tokens that open the next turn",
     why="Generation runs on past the end of the reply, up to the length limit.",
