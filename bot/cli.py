@@ -4,17 +4,19 @@ import os
 import sys
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from cyclopts import App, CycloptsError, Parameter
 
 from bot import __version__
-from bot.analyze.checks.check import Loaded, checks
 from bot.analyze.records import Comparison
 from bot.errors import CannotLookError, UsageError
 from bot.run import compare, exit_status
 from bot.settings import FailOn
+
+if TYPE_CHECKING:
+    from bot.analyze.checks.check import Loaded
 
 app = App(
     name="model-repo-drift",
@@ -83,6 +85,8 @@ def compare_command(
 @app.command
 def explain(check: str = "", /) -> int:
     """Print what a check sees, why it matters, how to fix it and when it keeps silent; without a name, list them all."""
+    from bot.analyze.checks.check import checks  # noqa: PLC0415 - only this command needs them here
+
     found = {loaded.id: loaded for loaded in checks()}
     if not check:
         _write("".join(f"{name:34} {loaded.check.title}\n" for name, loaded in found.items()), None)
@@ -101,7 +105,7 @@ def action() -> int:
     return act()
 
 
-def _page(loaded: Loaded) -> str:
+def _page(loaded: "Loaded") -> str:
     check = loaded.check
     rows = {
         "Sees": check.sees,

@@ -192,7 +192,7 @@ def test_text_has_no_foreign_control(record: comparisons.Comparison, texts: list
 def test_text_reads_like_the_comment() -> None:
     said = text(comparisons.kimi_half_fix(), color=False)
     lines = said.splitlines()
-    assert lines[0] == "This change leaves the files disagreeing on which token ends a reply"
+    assert lines[0] == "The new revision leaves the files disagreeing on which token ends a reply"
     assert lines[-1] == "1 error, 1 warning, 0 notes new · 0 resolved · 2 there before · 1 not checked"
     assert said.index("stops on [EOS] 163585") < said.index("\nerror ") < said.index("\nwarning ") < said.index("\nnot checked")
     assert max(len(line) for line in lines) <= 100

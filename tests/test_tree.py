@@ -20,8 +20,9 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("bot.analyze",),  # records, and what all of the room uses
     ("bot.analyze.model",),
     ("bot.analyze.engines",),
+    ("bot.analyze.effects",),
     ("bot.analyze.checks",),
-    ("bot.analyze.comparison", "bot.analyze.jail", "bot.analyze.__main__"),
+    ("bot.analyze.comparison", "bot.analyze.unread", "bot.analyze.jail", "bot.analyze.__main__"),
     ("bot.api",),  # how GitHub is opened, for fetch and publish
     ("bot.publish",),
     ("bot",),  # the ones who ask

@@ -17,6 +17,7 @@ from bot.analyze.comparison import compare
 from bot.analyze.engines.from_transformers import config_eos
 from bot.analyze.engines.prediction import engines
 from bot.analyze.limits import confine
+from bot.analyze.model.discovery import ATTRIBUTES, matcher
 from bot.analyze.model.reader import Reader
 from bot.analyze.records import Unchecked
 from bot.analyze.render import WATCH, render
@@ -37,8 +38,7 @@ def main() -> None:
     exchange = Exchange.load(folder)
     contents = os.open(folder / "contents", os.O_RDONLY | os.O_DIRECTORY)
     reader = Reader({path.name: partial(_read, contents, path.name) for path in (folder / "contents").iterdir()})
-    if exchange.change.commits:
-        _warm_claims()
+    _warm_for(exchange)
     missing = confine(seconds=SECONDS, memory=MEMORY)
     WATCH.note = _note
     WATCH.refused = frozenset(exchange.unrenderable)
@@ -72,7 +72,12 @@ def _warm() -> None:
         render(text, user, {})
 
 
-def _warm_claims() -> None:
+def _warm_for(exchange: Exchange) -> None:
+    """Import what only this exchange needs: a Markdown parser where texts name commits, a matcher where there are attributes."""
+    if any(file.path.rpartition("/")[2] == ATTRIBUTES for file in (*exchange.base.files, *exchange.head.files)):
+        matcher("").match_file("README.md")
+    if not exchange.change.commits:
+        return
     claims(
         {Place("head", "README.md"): "See commit `abc1234` in [this](https://example.com/a/b/commit/abc1234).\n\n- one\n"},
         Change(),

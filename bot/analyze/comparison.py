@@ -2,20 +2,18 @@
 
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, cast
+from typing import Any
 
 from bot.analyze import records
 from bot.analyze.checks.check import Loaded, checks
 from bot.analyze.claims import claims
-from bot.analyze.engines.prediction import Prediction, engines, shown
+from bot.analyze.effects import effects
+from bot.analyze.engines.prediction import engines
 from bot.analyze.model.discovery import Pair, pairs
 from bot.analyze.model.folder import Model
 from bot.analyze.model.reader import Reader
-from bot.analyze.model.templates import sources
-from bot.analyze.model.tokens import texts_of
-from bot.analyze.model.turns import turns
 from bot.analyze.records import Claim, Comparison, EngineChange, Finding, Unchecked
-from bot.answer import Known, Unknown
+from bot.analyze.unread import left_out, unread, untold
 from bot.place import Place, Revision
 from bot.snapshot import Exchange, File, Snapshot
 
@@ -36,15 +34,18 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
                 findings.extend(_judge(model, unchecked))
         if pair.base is not None and pair.head is not None:
             head.extend(_judge_change(pair.base, pair.head, unchecked))
-            predictions.extend(_predict(pair.base, pair.head, unchecked))
-        unchecked.extend(_unread(pair))
-    said = {revision: claims(_texts(exchange, revision, reader), exchange.change) for revision in ("base", "head")}
+            predictions.extend(effects(pair.base, pair.head, unchecked))
+        unchecked.extend(unread(pair))
+    said: dict[Revision, tuple[Claim, ...]] = {"base": (), "head": ()}
+    if exchange.change.commits:  # else no text holds a word that could be one
+        for revision in said:
+            said[revision] = claims(_texts(exchange, revision, reader), exchange.change)
     for check in checks():
         if check.find_in_claims is not None:
-            for findings, revision in ((base, "base"), (head, "head")):
-                findings.extend(check.finding(seen, ".") for seen in check.find_in_claims(said[revision]))
-    unchecked.extend(_untold(said["head"]))
-    unchecked.extend(_left_out(exchange, unchecked))
+            base.extend(check.finding(seen, ".") for seen in check.find_in_claims(said["base"]))
+            head.extend(check.finding(seen, ".") for seen in check.find_in_claims(said["head"]))
+    unchecked.extend(untold(said["base"], said["head"]))
+    unchecked.extend(left_out(exchange, unchecked))
     return _joined(exchange, found, (base, head), predictions, said["head"], unchecked)
 
 
@@ -135,124 +136,6 @@ def _run(check: Loaded, folder: str, unchecked: list[Unchecked], find: Callable[
         reason = f"the check broke: {type(error).__name__}: {error} ({where.name}, line {where.lineno})"
         unchecked.append(Unchecked(kind="check", id=check.id, folder=folder, reason=reason))
         return []
-
-
-def _predict(base: Model, head: Model, unchecked: list[Unchecked]) -> list[EngineChange]:
-    """The fields that change, engines with equal answers sharing one."""
-    changes: dict[str, EngineChange] = {}
-    for engine in engines():
-        if not engine.applies(base) or not engine.applies(head):
-            continue
-        for version in engine.VERSIONS:
-            try:
-                before, after = engine.predict(base, version), engine.predict(head, version)
-            except Exception as error:  # noqa: BLE001 - as for checks: said, and the other engines go on
-                reason = f"the prediction broke: {type(error).__name__}: {error}"
-                unchecked.append(Unchecked(kind="engine", id=f"{engine.ID}@{version}", folder=base.name, reason=reason))
-                continue
-            for change in _fields(before, after, base, head, unchecked):
-                key = repr((change.field, change.before, change.after, change.with_remote_code))
-                known = changes.get(key)
-                changes[key] = change if known is None else _merged(known, change)
-    return list(changes.values())
-
-
-def _fields(
-    before: Prediction, after: Prediction, base: Model, head: Model, unchecked: list[Unchecked]
-) -> Iterator[EngineChange]:
-    for field in before.fields.keys() & after.fields.keys():
-        old, new = before.fields[field], after.fields[field]
-        if shown(old) == shown(new) or (isinstance(old, Unknown) and isinstance(new, Unknown)):
-            continue
-        if isinstance(old, Unknown) or isinstance(new, Unknown):
-            answer = old if isinstance(old, Unknown) else new
-            reason = f"{field} of {'base' if answer is old else 'head'} could not be predicted: {cast('Unknown', answer).reason}"
-            unchecked.append(
-                Unchecked(kind="engine", id=after.name, folder=base.name, reason=reason, places=cast("Unknown", answer).places)
-            )
-            continue
-        if (
-            field == "stops_in_grammar"
-            and shown(after.fields["stops"]) == shown(new)
-            and shown(before.fields["stops"]) == shown(old)
-        ):
-            continue  # said by the row about plain chat
-        yield EngineChange(
-            engines=(after.name,),
-            folder=base.name,
-            field=field,
-            before=shown(old),
-            after=shown(new),
-            because=tuple(place for answer in (old, new) if isinstance(answer, Known) for place in answer.places),
-            before_texts=_texts_of_ids(base, shown(old)),
-            after_texts=_texts_of_ids(head, shown(new)),
-            with_remote_code=after.with_remote_code,
-            confidence=after.confidence,
-        )
-
-
-def _merged(one: EngineChange, other: EngineChange) -> EngineChange:
-    because = tuple(dict.fromkeys((*one.because, *other.because)))
-    return EngineChange(
-        engines=(*one.engines, *other.engines),
-        folder=one.folder,
-        field=one.field,
-        before=one.before,
-        after=one.after,
-        because=because,
-        before_texts=one.before_texts,
-        after_texts=one.after_texts,
-        with_remote_code=one.with_remote_code,
-        confidence=one.confidence,
-    )
-
-
-def _texts_of_ids(model: Model, ids: Any) -> dict[str, str]:
-    texts = texts_of(model)
-    return {str(i): texts[i] for i in ids if i in texts} if isinstance(ids, list) else {}
-
-
-def _unread(pair: Pair) -> Iterator[Unchecked]:
-    """Files of a model that are there and could not be read, on the side where they count, and templates that show nothing."""
-    model = pair.head
-    if model is None:
-        return
-    for name, file in sorted(model.files.items()):
-        answer = model.content(name)
-        old = pair.base.files.get(name) if pair.base is not None else None
-        if isinstance(answer, Unknown) and (file.content is not None or file.unread):
-            changed = old is None or old.oid != file.oid
-            yield Unchecked(
-                kind="file", id=model.path(name), folder=model.name, reason=answer.reason, places=answer.places, changed=changed
-            )
-    for broken in sources(model).unread:
-        if not any(
-            model.path(name) == broken.places[0].path and isinstance(model.content(name), Unknown) for name in model.files
-        ):
-            yield Unchecked(kind="file", id=broken.places[0].path, folder=model.name, reason=broken.reason, places=broken.places)
-    for turn in turns(model):
-        if turn.unknown:
-            place = (model.place(turn.template.file, turn.template.pointer),)
-            yield Unchecked(
-                kind="check", id="turn-end-not-in-eos", folder=model.name, reason=turn.unknown, places=place, changed=False
-            )
-
-
-def _untold(said: tuple[Claim, ...]) -> Iterator[Unchecked]:
-    for claim in said:
-        if claim.status == "unknown":
-            reason = f"could not tell whether a branch holds commit {claim.sha[:12]}: {claim.reason}"
-            yield Unchecked(kind="check", id="orphan-fix-commit", folder=".", reason=reason, places=claim.places, changed=False)
-
-
-def _left_out(exchange: Exchange, said: list[Unchecked]) -> Iterator[Unchecked]:
-    """What fetch could not bring and no model has told of."""
-    known = {row.id for row in said if row.kind == "file"}
-    for file in exchange.head.files:
-        if file.unread and file.path not in known:
-            yield Unchecked(kind="file", id=file.path, folder=".", reason=file.unread, places=(Place("head", file.path),))
-    for reason in exchange.change.unread:
-        yield Unchecked(kind="check", id="orphan-fix-commit", folder=".", reason=reason, changed=False)
 
 
 def _texts(exchange: Exchange, revision: Revision, reader: Reader) -> dict[Place, str]:

@@ -52,7 +52,7 @@ def _inert(line: str) -> str:
 
 def _parts(comparison: Comparison, *, verbose: bool) -> Iterable[RenderableType]:
     news = comparison.new or comparison.predictions or comparison.prompts
-    yield _sentence(headline(comparison, "This change"), style="bold")
+    yield _sentence(headline(comparison, "The new revision"), style="bold")
     yield from (_sentence(words.model(model)) for model in comparison.models if words.model(model))
     rows = effects.effects(comparison)
     if rows:

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import cast
-
-import pathspec
+from typing import TYPE_CHECKING, cast
 
 from bot.analyze.model.document import Document, parse
 from bot.analyze.model.folder import Model
@@ -13,6 +11,9 @@ from bot.analyze.model.templates import NAMED_FOLDER
 from bot.analyze.model.tokenizer_file import is_tokenizer
 from bot.place import Revision
 from bot.snapshot import Exchange, File, Snapshot
+
+if TYPE_CHECKING:
+    import pathspec
 
 # A folder with one of these is a model folder whatever they hold (architecture, "A model folder").
 _NAMES = {
@@ -30,6 +31,7 @@ _NAMES = {
     "adapter_config.json",
     "mlc-chat-config.json",
 }
+ATTRIBUTES = ".gitattributes"
 _ENDINGS = (".tiktoken", ".safetensors.index.json")
 
 
@@ -151,10 +153,8 @@ def _lfs_declared(snapshot: Snapshot, reader: Reader) -> Callable[[str], bool | 
     rules: list[tuple[str, pathspec.GitIgnoreSpec]] = []
     for file in snapshot.files:
         parent, _, name = file.path.rpartition("/")
-        if name == ".gitattributes" and file.content is not None:
-            lines = reader.raw(file.content).decode("utf-8", "replace").splitlines()
-            patterns = [line.split()[0] for line in lines if "filter=lfs" in line.split()[1:]]
-            rules.append((parent, pathspec.GitIgnoreSpec.from_lines(patterns)))
+        if name == ATTRIBUTES and file.content is not None:
+            rules.append((parent, matcher(reader.raw(file.content).decode("utf-8", "replace"))))
 
     def declared(path: str) -> bool | None:
         if not rules and snapshot.sha is None:
@@ -165,3 +165,11 @@ def _lfs_declared(snapshot: Snapshot, reader: Reader) -> Callable[[str], bool | 
         return any(spec.match_file(rest) for spec, rest in inside)
 
     return declared
+
+
+def matcher(attributes: str) -> "pathspec.GitIgnoreSpec":
+    """What the lines of a .gitattributes file keep in Git LFS."""
+    import pathspec  # noqa: PLC0415 - start-up is most of a comparison's time, and few repositories need it
+
+    lines = [line.split() for line in attributes.splitlines()]
+    return pathspec.GitIgnoreSpec.from_lines([words[0] for words in lines if "filter=lfs" in words[1:]])

@@ -1,0 +1,64 @@
+"""What could not be read or told, with the reason: shown, never taken for fine."""
+
+from collections.abc import Iterator
+
+from bot.analyze.model import eos
+from bot.analyze.model.discovery import Pair
+from bot.analyze.model.templates import sources
+from bot.analyze.model.turns import turns
+from bot.analyze.records import Claim, Unchecked
+from bot.answer import Unknown
+from bot.place import Place
+from bot.snapshot import Exchange
+
+
+def unread(pair: Pair) -> Iterator[Unchecked]:
+    """Files of a model that are there and could not be read, on the side where they count, and templates that show nothing."""
+    model = pair.head
+    if model is None:
+        return
+    for name, file in sorted(model.files.items()):
+        answer = model.content(name)
+        old = pair.base.files.get(name) if pair.base is not None else None
+        if isinstance(answer, Unknown) and (file.content is not None or file.unread):
+            changed = old is None or old.oid != file.oid
+            yield Unchecked(
+                kind="file", id=model.path(name), folder=model.name, reason=answer.reason, places=answer.places, changed=changed
+            )
+    for broken in sources(model).unread:
+        if not any(
+            model.path(name) == broken.places[0].path and isinstance(model.content(name), Unknown) for name in model.files
+        ):
+            yield Unchecked(kind="file", id=broken.places[0].path, folder=model.name, reason=broken.reason, places=broken.places)
+    for turn in turns(model):
+        if turn.unknown:
+            place = (model.place(turn.template.file, turn.template.pointer),)
+            yield Unchecked(
+                kind="check", id="turn-end-not-in-eos", folder=model.name, reason=turn.unknown, places=place, changed=False
+            )
+    for fact in (eos.listed, eos.of_tokenizer):
+        answer = fact(model)
+        if isinstance(answer, Unknown):
+            told = pair.base is None or not isinstance(fact(pair.base), Unknown)
+            yield Unchecked(
+                kind="check", id="eos-split-brain", folder=model.name, reason=answer.reason, places=answer.places, changed=told
+            )
+
+
+def untold(before: tuple[Claim, ...], after: tuple[Claim, ...]) -> Iterator[Unchecked]:
+    """The claims of head, beyond those that base makes as well, of which nobody could tell."""
+    known = {claim.sha for claim in before}
+    for claim in after:
+        if claim.status == "unknown" and claim.sha not in known:
+            reason = f"could not tell whether a branch holds commit {claim.sha[:12]}: {claim.reason}"
+            yield Unchecked(kind="check", id="orphan-fix-commit", folder=".", reason=reason, places=claim.places, changed=False)
+
+
+def left_out(exchange: Exchange, said: list[Unchecked]) -> Iterator[Unchecked]:
+    """What fetch could not bring and no model has told of."""
+    known = {row.id for row in said if row.kind == "file"}
+    for file in exchange.head.files:
+        if file.unread and file.path not in known:
+            yield Unchecked(kind="file", id=file.path, folder=".", reason=file.unread, places=(Place("head", file.path),))
+    for reason in exchange.change.unread:
+        yield Unchecked(kind="check", id="orphan-fix-commit", folder=".", reason=reason, changed=False)
