@@ -17,7 +17,6 @@ from bot.analyze.comparison import compare
 from bot.analyze.engines.from_transformers import config_eos
 from bot.analyze.engines.prediction import engines
 from bot.analyze.limits import confine
-from bot.analyze.model.discovery import ATTRIBUTES, matcher
 from bot.analyze.model.reader import Reader
 from bot.analyze.records import Unchecked
 from bot.analyze.render import WATCH, render
@@ -73,15 +72,10 @@ def _warm() -> None:
 
 
 def _warm_for(exchange: Exchange) -> None:
-    """Import what only this exchange needs: a Markdown parser where texts name commits, a matcher where there are attributes."""
-    if any(file.path.rpartition("/")[2] == ATTRIBUTES for file in (*exchange.base.files, *exchange.head.files)):
-        matcher("").match_file("README.md")
-    if not exchange.change.commits:
-        return
-    claims(
-        {Place("head", "README.md"): "See commit `abc1234` in [this](https://example.com/a/b/commit/abc1234).\n\n- one\n"},
-        Change(),
-    )
+    """Import what only this exchange needs: a Markdown parser where texts name commits."""
+    if exchange.change.commits:
+        text = "See commit `abc1234` in [this](https://example.com/a/b/commit/abc1234).\n\n- one\n"
+        claims({Place("head", "README.md"): text}, Change())
 
 
 def _read(folder: int, name: str) -> bytes:

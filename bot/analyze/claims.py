@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.analyze.records import Claim
@@ -13,29 +13,50 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _HEX = re.compile(r"(?<![0-9A-Za-z_#])[0-9a-fA-F]{7,40}(?![0-9A-Za-z_])")
-# "commit abc1234", "fixed in abc1234", "revision: abc1234", "rev = abc1234": a word for a commit shortly before.
-_BEFORE = re.compile(
-    r"(?:\b(?:commits?|revisions?|revs?|fix(?:e[sd])?|patch(?:e[sd])?|sha|merged?|changesets?|backport(?:ed)?)\b)"
-    r"(?:\s+(?:in|by|with|at|as|is|to|via|from|of|the|this|commit|revision|and|see|id|hash)\b)*[\s:=\"'`(\[]*$",
+_GLUE = r"(?:\s+(?:in|by|with|at|as|is|to|via|from|of|the|this|commit|revision|and|see|id|hash)\b)*[\s:=\"'`(\[]*$"
+# A word for a commit shortly before: "commit abc1234", "fixed in abc1234", "revision: abc1234". Digits alone need the first kind.
+_COMMIT = re.compile(rf"\b(?:commits?|revisions?|revs?|sha|changesets?){_GLUE}", re.IGNORECASE)
+_FIXED_IN = re.compile(r"\b(?:fixed|patched|merged|reverted)\s+(?:in|by|with)[\s:`(\[]*$", re.IGNORECASE)
+_FIXED = re.compile(rf"\b(?:fix(?:e[sd])?|patch(?:e[sd])?|merged?|backport(?:ed)?|reverted){_GLUE}", re.IGNORECASE)
+# A sentence that speaks of commits at all, for a SHA that only stands in back-ticks.
+_ABOUT = re.compile(
+    r"\b(?:commits?|revisions?|fix(?:e[sd])?|patch(?:e[sd])?|merged?|backport(?:ed)?|changesets?)\b", re.IGNORECASE
+)
+# "sha256: …", "md5 …", "colour …", and copies that say so themselves: no claim that the commit is here.
+_SUMS = r"\b(?:sha-?(?:1|224|256|384|512)(?:sum)?|md5(?:sum)?|checksums?|digest|etag|uuid|colou?r|blake\w*|crc32)\b"
+_CHECKSUM = re.compile(_SUMS, re.IGNORECASE)
+_NOT = re.compile(rf"(?:{_SUMS}|cherry.picked from commit|reverts commit)[^.;|]{{0,40}}$", re.IGNORECASE)
+# Projects whose commits model cards name; a commit that is not in this repository is then taken for one of theirs.
+_OTHER = re.compile(
+    r"\b(llama\.cpp|llama-cpp-python|ggml|gguf-py|transformers|tokenizers|diffusers|accelerate|peft|trl|vllm|sglang|tgi|text-generation-inference|"
+    r"lmdeploy|tensorrt-llm|exllama\w*|auto-?gptq|gptqmodel|auto-?awq|llm-?compressor|bitsandbytes|optimum|mlx(?:-lm)?|mlc-llm|web-?llm|"
+    r"xgrammar|ollama|pytorch|torch|triton|flash-?attention|xformers|deepspeed|megatron\w*|nemo|axolotl|llama-?factory|unsloth|mergekit|"
+    r"lm-evaluation-harness|lighteval|[\w-]+\.(?:cpp|py|js|rs)|[\w.-]+/[\w.-]+)(?:['’]s)?\b[^.;]{0,40}$",
     re.IGNORECASE,
 )
-# "sha256: …", "md5 …", "checksum …", "colour …", and copies that say so themselves: no claim that the commit is here.
-_NOT = re.compile(
-    r"(?:\b(?:sha-?(?:1|224|256|384|512)(?:sum)?|md5(?:sum)?|checksum|digest|etag|uuid|colou?r|blake\w*|crc32)\b|cherry.picked from commit|reverts commit)[\s:=\"'`(]*$",
-    re.IGNORECASE,
-)
-_REVISION = re.compile(r"(?:code_|--)?revision[\s\"']*[=:\s][\s\"']*([0-9a-fA-F]{7,40})(?![0-9A-Za-z_])")
+_REVISION = re.compile(r"(code_|--code-)?revision[\s\"']*[=:\s][\s\"']*([0-9a-fA-F]{7,40})(?![0-9A-Za-z_])")
+_NAMED = re.compile(r"(?<![\w./-])([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?![\w/])")
 _LINK = re.compile(
     r"^(?:https?://[^/\s]+)?/?(?:(?:datasets|spaces)/)?([\w.-]+/[\w.-]+)/(?:commit|commits|tree|blob|raw|resolve)/([0-9a-fA-F]{7,40})(?![0-9A-Za-z_])"
 )
 _DATE = re.compile(r"^(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])(?:\d{2,6})?$")
 
 
+ANOTHER = "another repository"
+
+
 @dataclass(frozen=True)
 class _Word:
+    """A hexadecimal word that may be a claim, and its 1-based line.
+
+    `repository` is the one that the text speaks of ("" for this one): of a link, of a call around it, a project named before it.
+    `said` is False for a short word in back-ticks of which the text does not say that it is a commit.
+    """
+
     word: str
-    line: int  # 1-based
-    repository: str = ""  # of a link, or of a from_pretrained call around it
+    line: int
+    repository: str = ""
+    said: bool = True
 
 
 def claims(texts: Mapping[Place, str], change: Change) -> tuple[Claim, ...]:
@@ -44,23 +65,24 @@ def claims(texts: Mapping[Place, str], change: Change) -> tuple[Claim, ...]:
     `texts` maps the place of each text (line 1) to the text. A commit is named by its full id where that is known.
     """
     commits = {commit.word: commit for commit in change.commits}
-    found: dict[str, list[tuple[Place, Commit, str]]] = {}
+    found: dict[str, list[tuple[Place, Commit, _Word]]] = {}
     for place, text in texts.items():
         for word in _words(text):
             commit = commits.get(word.word) or Commit(word.word, None, "unknown", "it was not looked up")
-            spot = Place(place.revision, place.path, "", word.line)
-            found.setdefault(commit.sha or commit.word, []).append((spot, commit, word.repository))
+            if word.said or commit.sha is not None or commit.status == "unknown":  # else it may be anything
+                spot = Place(place.revision, place.path, "", word.line)
+                found.setdefault(commit.sha or commit.word, []).append((spot, commit, word))
     return tuple(_claim(sha, rows, change.repository) for sha, rows in found.items())
 
 
-def _claim(sha: str, rows: list[tuple[Place, Commit, str]], ours: str) -> Claim:
+def _claim(sha: str, rows: list[tuple[Place, Commit, _Word]], ours: str) -> Claim:
     places = tuple(dict.fromkeys(place for place, _, _ in rows))
     commit = rows[0][1]
-    named = {repository for _, _, repository in rows}
-    foreign = next((r for r in named if r and r.lower() != ours.lower()), None)
-    if foreign is not None and commit.sha is None and "" not in named:
-        # The object is not here: only a commit that is can be told to be ours whatever the link says.
-        return Claim(sha=sha, places=places, status="unknown", reason=f"it is a commit of {foreign}")
+    foreign = [word.repository for _, _, word in rows if word.repository and word.repository.lower() != ours.lower()]
+    if commit.sha is None and len(foreign) == len(rows):
+        # The object is not here: only a commit that is can be told to be ours whatever the text around it says.
+        sure = "/" in foreign[0] or foreign[0] == ANOTHER
+        return Claim(sha=sha, places=places, status="unknown", reason=f"it {'is' if sure else 'may be'} a commit of {foreign[0]}")
     return Claim(sha=sha, places=places, status=commit.status, reason=commit.reason)
 
 
@@ -90,22 +112,35 @@ def _of_tokens(tokens: "Iterable[Token]", lines: list[str]) -> Iterator[_Word]:
 
 def _of_inline(children: "list[Token]", start: int, end: int, lines: list[str]) -> Iterator[_Word]:
     """Claims of a paragraph: links by their target, code by itself, prose by the words before."""
-    before = ""
+    before, linked = "", ""
+    whole = "".join("`" if child.type == "code_inline" else child.content for child in children)
     for child in children:
         if child.type == "link_open":
-            yield from _of_link(str(child.attrGet("href") or ""), start, end, lines)
+            linked = str(child.attrGet("href") or "")
+            yield from _of_link(linked, start, end, lines)
+        elif child.type == "link_close":
+            linked = ""
         elif child.type == "code_inline":
             for word in _of_code(child.content, start):
-                yield _Word(word.word, _line(word.word, start, end, lines), word.repository)
-            content = child.content.strip()
-            if _HEX.fullmatch(content) and not _NOT.search(before) and _plausible(content, said=bool(_BEFORE.search(before))):
-                yield _Word(content.lower(), _line(content, start, end, lines))
+                yield replace(word, line=_line(word.word, start, end, lines))
+            if not _LINK.match(linked):
+                yield from _of_quoted(child.content.strip(), before, whole, start, lines, end)
             before += f"`{child.content}`"
         elif child.type in ("softbreak", "hardbreak"):
             before += " "
         else:
-            yield from _of_prose(child.content, start, lines, end, before)
+            if not _LINK.match(linked):  # the text of a link to a commit repeats what the link says
+                yield from _of_prose(child.content, start, lines, end, before)
             before += child.content
+
+
+def _of_quoted(text: str, before: str, whole: str, start: int, lines: list[str], end: int) -> Iterator[_Word]:
+    """A SHA in back-ticks; `whole` is the paragraph or table around it, which may speak of commits or of checksums."""
+    ahead = before[-80:]
+    if _HEX.fullmatch(text) and not _NOT.search(ahead) and _plausible(text, ahead):
+        full = len(text) == 40 and not _CHECKSUM.search(whole)
+        said = full or bool(_ABOUT.search(whole) or _COMMIT.search(ahead) or _FIXED.search(ahead))
+        yield _Word(text.lower(), _line(text, start, end, lines), _other(ahead), said)
 
 
 def _of_prose(text: str, start: int, lines: list[str], end: int, before: str = "") -> Iterator[_Word]:
@@ -113,19 +148,31 @@ def _of_prose(text: str, start: int, lines: list[str], end: int, before: str = "
         yield from _of_link(match.group(), start, end, lines)
     for match in _HEX.finditer(text):
         ahead = (before + text[: match.start()])[-80:]
-        if _BEFORE.search(ahead) and not _NOT.search(ahead) and _plausible(match.group(), said=True):
-            yield _Word(match.group().lower(), _line(match.group(), start, end, lines))
+        named = _COMMIT.search(ahead) or _FIXED.search(ahead)
+        if named and not _NOT.search(ahead) and _plausible(match.group(), ahead):
+            yield _Word(match.group().lower(), _line(match.group(), start, end, lines), _other(ahead))
+
+
+def _other(ahead: str) -> str:
+    """The project that the words before name, if any."""
+    match = _OTHER.search(ahead)
+    return match.group(1) if match else ""
 
 
 def _of_code(code: str, start: int) -> Iterator[_Word]:
-    """`revision=` and links inside code; any other hexadecimal word in a program is none of ours."""
-    for i, line in enumerate(code.splitlines() or [""]):
-        repository = re.search(r"from_pretrained\(\s*[\"']([\w.-]+/[\w.-]+)[\"']", code)
-        for match in _REVISION.finditer(line):
-            yield _Word(match.group(1).lower(), start + i + 1, repository.group(1) if repository else "")
-        for match in re.finditer(r"https?://[^\s\"'<>)]+", line):
-            for word in _of_link(match.group(), start + i, start + i, []):
-                yield _Word(word.word, start + i + 1, word.repository)
+    """`revision=` and links inside code; any other hexadecimal word in a program is none of ours.
+
+    The repository is the last one named before, as in `load("owner/name", revision="…")`. What code_revision pins is the
+    repository of the code, which is another one.
+    """
+    for match in _REVISION.finditer(code):
+        named = _NAMED.findall(code[max(0, match.start() - 300) : match.start()])
+        repository = ANOTHER if match.group(1) else named[-1] if named else ""
+        yield _Word(match.group(2).lower(), start + code.count("\n", 0, match.start()) + 1, repository)
+    for match in re.finditer(r"https?://[^\s\"'<>)]+", code):
+        line = start + code.count("\n", 0, match.start())
+        for word in _of_link(match.group(), line, line, []):
+            yield replace(word, line=line + 1)
 
 
 def _of_link(target: str, start: int, end: int, lines: list[str]) -> Iterator[_Word]:
@@ -134,13 +181,18 @@ def _of_link(target: str, start: int, end: int, lines: list[str]) -> Iterator[_W
         yield _Word(match.group(2).lower(), _line(match.group(2), start, end, lines), match.group(1))
 
 
-def _plausible(word: str, *, said: bool) -> bool:
-    """Whether a word can be a commit: digits alone only when said to be one and no date, other lengths than people write only then."""
+def _plausible(word: str, ahead: str) -> bool:
+    """Whether a word can be a commit.
+
+    Digits alone only after a word for a commit, and no date; letters alone only when they are no English word ("defaced"); lengths that
+    nobody writes, such as the 32 of an md5, only after a word for a commit.
+    """
+    named = bool(_COMMIT.search(ahead))
     if word.isdecimal():
-        return said and not _DATE.match(word)
+        return (named or bool(_FIXED_IN.search(ahead))) and not _DATE.match(word)
     if word.isalpha() and len(word) < 40:
-        return said and len(word) > 8  # "defaced", "acceded" and other English words
-    return said or len(word) <= 12 or len(word) == 40
+        return (named or bool(_FIXED.search(ahead))) and len(word) > 8
+    return named or len(word) <= 12 or len(word) == 40
 
 
 def _line(word: str, start: int, end: int, lines: list[str]) -> int:

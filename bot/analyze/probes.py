@@ -27,3 +27,29 @@ CORE: tuple[Probe, ...] = (
     Probe("several turns", (_USER, _REPLY, _MORE), {"add_generation_prompt": True}),
     Probe("a reply at the end", (_USER, _REPLY)),
 )
+
+_TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "look",
+            "description": "Look somewhere.",
+            "parameters": {
+                "type": "object",
+                "properties": {"at": {"type": "string", "description": "Where."}},
+                "required": ["at"],
+            },
+        },
+    }
+]
+_CALL = {"type": "function", "id": "call00001", "function": {"name": "look", "arguments": {"at": "the sky"}}}
+_CALLING = {"role": "assistant", "content": "", "tool_calls": [_CALL]}
+_ANSWER = {"role": "tool", "name": "look", "tool_call_id": "call00001", "content": "blue"}
+
+# What a template may decline.
+EXTENDED: tuple[Probe, ...] = (
+    Probe("tools", (_USER,), {"add_generation_prompt": True, "tools": _TOOLS}),
+    Probe("a tool call and its answer", (_USER, _CALLING, _ANSWER), {"add_generation_prompt": True, "tools": _TOOLS}),
+    Probe("thinking switched off", (_USER,), {"add_generation_prompt": True, "enable_thinking": False}),
+    Probe("thinking switched on", (_USER,), {"add_generation_prompt": True, "enable_thinking": True}),
+)

@@ -7,8 +7,8 @@ LONGEST = 80
 
 
 def value(text: Any) -> str:
-    """A value of the repository inside back-ticks; a back-tick in it becomes U+02CB so that pairs stay pairs."""
-    shown = str(text).replace("`", "ˋ")
+    """A value of the repository inside back-ticks, on one line; a back-tick in it becomes U+02CB so that pairs stay pairs."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text).replace("`", "ˋ")) or " "
     if len(shown) > LONGEST:
         shown = f"{shown[: LONGEST // 2]}…{shown[-LONGEST // 2 :]}"
     return f"`{shown}`"

@@ -22,8 +22,11 @@ CHECK = Check(
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Compare the sources; one that is there and cannot be read is not called missing."""
     before, after = in_force(base), sources(head)
-    if before and not after.every and not after.unread and before[0].file not in head.went:
-        template = before[0]
+    if not before or after.every or after.unread:
+        return
+    template = before[0]
+    broken = template.file.endswith(".json") and template.file in head.files and not head.readable(template.file)
+    if template.file not in head.went and not broken:  # a file that does not parse may still hold it, and is told of by itself
         gone = template.file not in head.files
         place = Place("base", base.path(template.file)) if gone else head.place(template.file)
         yield Seen(

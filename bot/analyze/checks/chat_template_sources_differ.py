@@ -6,14 +6,14 @@ from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.folder import Model
 from bot.analyze.model.templates import FILE, Template, place_of, sources
 from bot.analyze.model.turns import role_strings
-from bot.analyze.probes import CORE
+from bot.analyze.probes import CORE, EXTENDED
 from bot.analyze.render import Prompt, render
 from bot.analyze.wording import value
 
 CHECK = Check(
     title="Two chat templates that render differently",
     says="gives engines different chat templates",
-    sees="chat_template.jinja and the default template inside tokenizer_config.json give different prompts for a plain conversation",
+    sees="chat_template.jinja and the default template inside tokenizer_config.json give different prompts for a plain conversation, with tools, or with thinking switched on or off",
     why="transformers 4.47 and newer, vLLM, sglang, MLX and LMDeploy read the file; transformers 4.46, llama.cpp, TGI, transformers.js and Ollama read the copy.",
     fix="Copy the text into both places, or delete `chat_template` from `tokenizer_config.json` (the second group then has no template).",
     wrong_when="the texts differ but every prompt is the same (white space, comments, a trailing line end)",
@@ -40,7 +40,7 @@ def find(model: Model) -> Iterator[Seen]:
 def _different(model: Model, file: Template, inline: Template) -> str:
     """What differs first, in one clause; "" when nothing does or limits keep us from seeing it."""
     strings = role_strings(model)
-    for probe in CORE:
+    for probe in (*CORE, *EXTENDED):
         ours, theirs = (render(t.text, probe.messages, strings, **probe.variables) for t in (file, inline))
         if "limits" in (ours.kind, theirs.kind):
             return ""

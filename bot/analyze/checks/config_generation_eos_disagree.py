@@ -23,7 +23,9 @@ CHECK = Check(
 def find(model: Model) -> Iterator[Seen]:
     """Compare the two lists: a note when config.json has a part of the ids, a warning when it has none of them."""
     config, generation = stated(model, "config.json"), stated(model, "generation_config.json")
-    if not isinstance(config, Known) or not isinstance(generation, Known) or set(generation.value) <= set(config.value):
+    if not isinstance(config, Known) or not isinstance(generation, Known):
+        return
+    if not config.value or set(generation.value) <= set(config.value):  # an empty list states nothing
         return
     texts = texts_of(model)
     lacking = [i for i in generation.value if i not in config.value]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.model.eos import nested, stated
+from bot.analyze.model.eos import TEXT_CONFIGS, nested, stated
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import tokens
 from bot.analyze.wording import value
@@ -36,12 +36,12 @@ def find(model: Model) -> Iterator[Seen]:
             outside = size is not None and not 0 <= number < size
             if outside or (known is not None and number not in known):
                 why = f"is outside the vocabulary of {size}" if outside else "has no token in the tokenizer"
-                yield Seen(key=f"{name}:eos_token_id", title=f"EOS id {number} of {value(name)} {why}", places=_places(answer))
+                yield Seen(key=f"{name}:{number}", title=f"EOS id {number} of {value(name)} {why}", places=_places(answer))
 
 
 def _vocab_size(model: Model) -> int | None:
     config = model.mapping("config.json")
-    for holder in (config, config.get("text_config")):
+    for holder in (config, *(config.get(key) for key in TEXT_CONFIGS)):
         size = holder.get("vocab_size") if isinstance(holder, dict) else None
         if isinstance(size, int) and not isinstance(size, bool):
             return size

@@ -9,6 +9,7 @@ from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import texts_of
 from bot.analyze.wording import ids, value
 from bot.answer import Known
+from bot.place import Place
 
 CHECK = Check(
     title="The files disagree on which token ends a reply",
@@ -28,13 +29,18 @@ def find(model: Model) -> Iterator[Seen]:
         return
     texts = texts_of(model)
     file = stops.places[0].path.rpartition("/")[2]
-    name = tokenizer.places[0].path.rpartition("/")[2]
     yield Seen(
         key="eos_token",
         detail=f"{CHECK.why}{_in_grammar(model, tokenizer.value)}",
-        title=f"{value(file)} stops on {ids(stops.value, texts)}, {value(name)} still says {ids([tokenizer.value], texts)}",
+        title=f"{value(file)} stops on {ids(stops.value, texts)}, {_who(tokenizer.places[0])} {ids([tokenizer.value], texts)}",
         places=(*tokenizer.places, *stops.places),
     )
+
+
+def _who(place: Place) -> str:
+    """Who gives the tokenizer its EOS: a file, or the class for lack of any."""
+    name = value(place.path.rpartition("/")[2])
+    return f"the class that {name} names has" if place.pointer.endswith("/tokenizer_class") else f"{name} says"
 
 
 def _in_grammar(model: Model, eos: int) -> str:

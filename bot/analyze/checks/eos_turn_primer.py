@@ -18,6 +18,7 @@ CHECK = Check(
     fix="Nothing, where it is meant; otherwise take the id out of `eos_token_id`.",
     wrong_when="there is no chat template, or no token opens turns",
     severity="note",
+    cause="tokens that open turns are in the stop set",
 )
 
 
@@ -26,14 +27,9 @@ def find(model: Model) -> Iterator[Seen]:
     stops, table = listed(model), tokens(model)
     if not isinstance(stops, Known) or not isinstance(table, Known):
         return
-    openers = {token for turn in turns(model) for token in turn.openers}
-    found = sorted(
-        number for number in (table.value.id_of(token) for token in openers) if number is not None and number in stops.value
-    )
-    if found:
-        texts = texts_of(model)
-        yield Seen(
-            key=" ".join(sorted(texts[number] for number in found)),
-            title=f"{value(stops.places[0].path.rpartition('/')[2])} also stops on {ids(found, texts)}, which open turns",
-            places=stops.places,
-        )
+    texts = texts_of(model)
+    for token in sorted({token for turn in turns(model) for token in turn.openers}):
+        number = table.value.id_of(token)
+        if number is not None and number in stops.value:
+            file = value(stops.places[0].path.rpartition("/")[2])
+            yield Seen(key=token, title=f"{file} also stops on {ids([number], texts)}, which opens a turn", places=stops.places)

@@ -28,6 +28,12 @@ def find(model: Model) -> Iterator[Seen]:
         kind = {list: "a list", str: "a string", type(None): "null"}.get(type(shape), "no object")
         yield Seen(
             key="extra_special_tokens",
-            title=f"{value('extra_special_tokens')} is {kind}: transformers 4.47 to 4.57 cannot load the tokenizer",
+            title=f"{value('extra_special_tokens')} is {kind}: {_who(shape)} cannot load the tokenizer",
+            engines=("transformers >= 4.47", "vllm", "sglang") if isinstance(shape, str) else None,
             places=(model.place("tokenizer_config.json", "/extra_special_tokens"),),
         )
+
+
+def _who(shape: object) -> str:
+    """A string is refused by transformers 5 as well (TypeError, facts/transformers.md section 2.1, run)."""
+    return "transformers 4.47 and newer" if isinstance(shape, str) else "transformers 4.47 to 4.57"

@@ -20,11 +20,9 @@ CHECK = Check(
 
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Compare what is there."""
-    if (
-        base.has("generation_config.json")
-        and not head.has("generation_config.json")
-        and "generation_config.json" not in head.went
-    ):
+    stays = head.has("config.json") or not base.has("config.json")
+    gone = base.has("generation_config.json") and not head.has("generation_config.json")
+    if gone and stays and "generation_config.json" not in head.went:
         kept = [key for key in base.mapping("generation_config.json") if not key.startswith(("_", "transformers"))]
         yield Seen(
             key="generation_config.json",

@@ -20,21 +20,8 @@ CHECK = Check(
     severity="error",
 )
 
-_NAMES = {
-    "config.json",
-    "generation_config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "chat_template.json",
-    "processor_config.json",
-    "preprocessor_config.json",
-    "adapter_config.json",
-    "mlc-chat-config.json",
-    "vocab.json",
-    "tekken.json",
-}
+# Besides every *config.json and every index.
+_NAMES = {"tokenizer.json", "special_tokens_map.json", "added_tokens.json", "chat_template.json", "vocab.json", "tekken.json"}
 
 
 def _is_read(file: Answer[TokenizerFile | NotTokenizer]) -> bool:
@@ -44,7 +31,7 @@ def _is_read(file: Answer[TokenizerFile | NotTokenizer]) -> bool:
 def find(model: Model) -> Iterator[Seen]:
     """Parse each of them."""
     for name in sorted(model.files):
-        if name in _NAMES or name.endswith(".index.json"):
+        if name in _NAMES or name.endswith(("config.json", ".index.json")):
             if name == "tokenizer.json" and _is_read(tokenizer_file(model)):
                 continue  # large, and it has been read already
             document = model.document(name)

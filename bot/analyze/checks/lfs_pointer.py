@@ -18,15 +18,24 @@ CHECK = Check(
 )
 
 
+def find(model: Model) -> Iterator[Seen]:
+    """Where .gitattributes can be seen, every pointer that it does not explain."""
+    for name in _pointers(model):
+        if model.lfs_declared(model.path(name)) is False:
+            yield _seen(model, name)
+
+
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
-    """Look at every file that is read."""
-    for name, file in sorted(head.files.items()):
-        if file.content is None or name.endswith(".md") or not head.is_pointer(name) or base.is_pointer(name):
-            continue
-        declared = head.lfs_declared(head.path(name))
-        if declared is False or (declared is None and base.has(name)):
-            yield Seen(
-                key=name,
-                title=f"{value(name)} holds a Git LFS pointer instead of its content",
-                places=(head.place(name),),
-            )
+    """Where it cannot be seen, pointers in the place of what was content before."""
+    for name in _pointers(head):
+        if head.lfs_declared(head.path(name)) is None and base.has(name) and not base.is_pointer(name):
+            yield _seen(head, name)
+
+
+def _pointers(model: Model) -> list[str]:
+    """The files of a model that hold a pointer; what only people read does not count."""
+    return [name for name in sorted(model.files) if not name.endswith(".md") and model.is_pointer(name)]
+
+
+def _seen(model: Model, name: str) -> Seen:
+    return Seen(key=name, title=f"{value(name)} holds a Git LFS pointer instead of its content", places=(model.place(name),))

@@ -23,11 +23,11 @@ CHECK = Check(
 def find(model: Model) -> Iterator[Seen]:
     """Compare the levels: a note when the inner ids are a part of the outer ones."""
     top = stated(model, "config.json")
-    if not isinstance(top, Known):
+    if not isinstance(top, Known) or not top.value:  # an empty list states nothing
         return
     texts = texts_of(model)
     for key, inner in nested(model).items():
-        if isinstance(inner, Known) and set(inner.value) != set(top.value):
+        if isinstance(inner, Known) and inner.value and set(inner.value) != set(top.value):
             yield Seen(
                 key=f"{key}.eos_token_id",
                 title=f"{value(key)} says {ids(inner.value, texts)}, the top level of {value('config.json')} {ids(top.value, texts)}",

@@ -25,12 +25,17 @@ def find(model: Model) -> Iterator[Seen]:
     if any(key in found for key in KEYS):
         return
     config = model.mapping("config.json")
-    stated = {None: "null", "absent": "absent"}
-    raw = config.get("quantization_config", "absent")
-    top = stated.get(raw, "empty") if raw is None or isinstance(raw, str) else "empty"
+    top = "absent" if "quantization_config" not in config else _state(config["quantization_config"])
     for path, quantization in found.items():
         yield Seen(
-            key=path,
+            key=path if top == "absent" else f"{path} below {top}",
             title=f"{value(path)} ({value(summary(quantization))}) is hidden from readers of the top level, where it is {top}",
             places=(model.place("config.json", pointer(path)),),
         )
+
+
+def _state(top: object) -> str:
+    """What stands at the top level, which is no filled object."""
+    if top is None:
+        return "null"
+    return "empty" if top == {} else "no object"

@@ -1,7 +1,8 @@
 """The quantization is stated no more while the weights are still packed."""
 
+import re
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
 
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.folder import Model
@@ -33,7 +34,7 @@ _PACKED = (
     "_scales",
     ".SCB",
 )
-_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth")
+_WEIGHTS = re.compile(r".+\.safetensors|(pytorch_)?model.*\.(bin|pt|pth)|consolidated.*\.pth?")
 
 
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
@@ -42,10 +43,10 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     if not gone or quantizations(head) or head.has("hf_quant_config.json") or not head.readable("config.json"):
         return
     tensor = next((tensor for tensor in _tensors(head) if tensor.endswith(_PACKED)), None)
-    same = [n for n, f in head.files.items() if n.endswith(_WEIGHTS) and f.oid and n in base.files and base.files[n].oid == f.oid]
+    same = _same_weights(base, head)
     if tensor is None and not same:
         return
-    left = f"the index still names {value(tensor)}" if tensor else f"{value(same[0])} did not change"
+    left = f"the index still names {value(tensor)}" if tensor else f"{value(same)} {_how(head, same)}"
     for path, quantization in gone.items():
         yield Seen(
             key=path,
@@ -55,8 +56,35 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
         )
 
 
-def _tensors(model: Model) -> Iterator[str]:
+def _same_weights(base: Model, head: Model) -> str:
+    """The first weight file, when all that the model loads are the same as before; else "".
+
+    Those are the files that the index names, or without an index all that carry a name of weights.
+    """
+    named = set(_shards(head))
+    names = sorted(name for name in head.files if (name in named if named else _WEIGHTS.fullmatch(name)))
+    same = all(name in base.files and base.files[name].oid == head.files[name].oid != "" for name in names)
+    return names[0] if names and same and len(names) >= len(named) else ""
+
+
+def _how(head: Model, name: str) -> str:
+    """In a plain folder large files are told apart by their size only."""
+    return "has the same size" if head.files[name].oid.startswith("size:") else "did not change"
+
+
+def _weight_maps(model: Model) -> Iterator[dict[str, Any]]:
     for name in model.files:
         if name.endswith(".index.json"):
             weights = model.mapping(name).get("weight_map")
-            yield from cast("dict[str, str]", weights) if isinstance(weights, dict) else ()
+            if isinstance(weights, dict):
+                yield cast("dict[str, Any]", weights)
+
+
+def _tensors(model: Model) -> Iterator[str]:
+    for weights in _weight_maps(model):
+        yield from weights
+
+
+def _shards(model: Model) -> Iterator[str]:
+    for weights in _weight_maps(model):
+        yield from (file for file in weights.values() if isinstance(file, str))

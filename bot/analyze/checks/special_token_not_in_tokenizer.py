@@ -28,7 +28,7 @@ def find(model: Model) -> Iterator[Seen]:
         string = role(model, name)
         if not isinstance(string, Known) or string.places[0].pointer.endswith("/tokenizer_class"):
             continue  # a class default is nobody's statement
-        if table.value.id_of(string.value) is None:
+        if string.value and table.value.id_of(string.value) is None:  # the library skips an empty string
             yield Seen(
                 key=name,
                 title=f"{value(name)} {value(string.value)} is not in {value('tokenizer.json')}",

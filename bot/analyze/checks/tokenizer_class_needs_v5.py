@@ -9,7 +9,7 @@ from bot.analyze.wording import value
 CHECK = Check(
     title="tokenizer_class exists only in transformers 5",
     says="shuts out users of transformers 4",
-    sees="tokenizer_class TokenizersBackend, PythonBackend, SentencePieceBackend or MistralCommonBackend",
+    sees="tokenizer_class (config.json's where tokenizer_config.json has none) TokenizersBackend, PythonBackend, SentencePieceBackend or MistralCommonBackend",
     why="transformers 4 does not load the tokenizer: `ValueError: Tokenizer class … does not exist or is not currently imported` "
     "(tokenization_auto.py:918 in 4.46.3, :1154 in 4.57.6, run).",
     fix="Write the class that transformers 4 knows as well, such as `PreTrainedTokenizerFast`.",
@@ -25,10 +25,13 @@ NAMES = {"TokenizersBackend", "PythonBackend", "SentencePieceBackend", "MistralC
 
 def find(model: Model) -> Iterator[Seen]:
     """Look at the name."""
-    name = model.mapping("tokenizer_config.json").get("tokenizer_class")
+    file = "tokenizer_config.json"
+    if model.mapping(file).get("tokenizer_class") is None:
+        file = "config.json"  # read instead where the other file names no class (transformers 4, tokenization_auto.py)
+    name = model.mapping(file).get("tokenizer_class")
     if isinstance(name, str) and name in NAMES:
         yield Seen(
             key="tokenizer_class",
             title=f"{value('tokenizer_class')} {value(name)} exists only in transformers 5: older versions cannot load the tokenizer",
-            places=(model.place("tokenizer_config.json", "/tokenizer_class"),),
+            places=(model.place(file, "/tokenizer_class"),),
         )

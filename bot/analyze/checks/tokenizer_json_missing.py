@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.folder import Model
+from bot.analyze.model.vocabulary import vocabulary_files
 from bot.analyze.wording import listed, value
 from bot.place import Place
 
@@ -17,14 +18,12 @@ CHECK = Check(
     severity="warning",
 )
 
-_OLDER = (".model", ".tiktoken", "vocab.json", "vocab.txt")
-
 
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Compare what is there."""
     if not base.has("tokenizer.json") or head.has("tokenizer.json") or "tokenizer.json" in head.went:
         return
-    left = sorted(name for name in head.files if name.endswith(_OLDER) and head.has(name))
+    left = vocabulary_files(head)
     if left:
         yield Seen(
             key="tokenizer.json",

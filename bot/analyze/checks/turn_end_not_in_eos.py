@@ -39,13 +39,14 @@ def find(model: Model) -> Iterator[Seen]:
     for end, turn in found.items():
         number = table.value.id_of(end)
         stopping, running = _engines(model, number)
-        file = stops.places[0].path.rpartition("/")[2]
-        what = "a turn ends where the model writes" if turn.by_role else "the chat template ends a reply with"
+        file = value(stops.places[0].path.rpartition("/")[2])
+        what = "A turn ends where the model writes" if turn.by_role else "The chat template ends a reply with"
+        who = f"{words(running)} {'runs' if len(running) == 1 else 'run'} on past it"
+        others = f"{words(stopping)} {'stops' if len(stopping) == 1 else 'stop'} on it"
         yield Seen(
             key=end,
-            title=f"{what[0].upper()}{what[1:]} {ids([number or 0], texts_of(model))}, which {value(file)} does not stop on",
-            detail=f"Rendered: {value(turn.shown)}. "
-            + (f"{words(running)} run on past it; {words(stopping)} stop on it." if stopping else "No engine stops on it."),
+            title=f"{what} {ids([number or 0], texts_of(model))}, which {file} does not stop on",
+            detail=f"Rendered: {value(turn.ends[end])}. " + (f"{who}; {others}." if stopping else "No engine stops on it."),
             places=(*stops.places, place_of(model, turn.template)),
             severity="warning" if stopping else "error",
             engines=running,
@@ -60,5 +61,5 @@ def _engines(model: Model, number: int | None) -> tuple[tuple[str, ...], tuple[s
         if engine.applies(model) and engine.ID != "webllm":
             answer = predicted(model, engine.ID, "stops")
             stops = isinstance(answer, Known) and answer.value is not None and number in answer.value
-            (stopping if stops else running).append(engine.ID)
+            (stopping if stops else running).append(engine.NAME)
     return tuple(stopping), tuple(running)

@@ -35,10 +35,11 @@ class Prediction:
 class Engine(Protocol):
     """The shape of an engine module.
 
-    `ID` names it, `VERSIONS` are those that are predicted, newest last.
+    `ID` names it in records, `NAME` in sentences, `VERSIONS` are those that are predicted, newest last.
     """
 
     ID: str
+    NAME: str
     VERSIONS: tuple[str, ...]
 
     @staticmethod

@@ -22,6 +22,7 @@ from bot.analyze.model.tokens import tokens
 from bot.answer import Answer, Known, Missing, Unknown
 
 ID = "sglang"
+NAME = "sglang"
 VERSIONS = ("0.5.23",)
 
 # Tokens that stop a request whenever the tokenizer has them (srt/utils/hf_transformers/common.py:771).

@@ -19,6 +19,7 @@ from bot.analyze.model.folder import Model
 from bot.answer import Answer, Known, Missing
 
 ID = "transformers"
+NAME = "transformers generate()"
 VERSIONS = ("4.57.6", "5.24.0")
 
 

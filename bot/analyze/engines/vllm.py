@@ -21,6 +21,7 @@ from bot.analyze.model.folder import Model
 from bot.answer import Answer, Known, Missing, Unknown
 
 ID = "vllm"
+NAME = "vLLM"
 VERSIONS = ("0.33.0",)
 
 

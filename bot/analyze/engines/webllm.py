@@ -12,6 +12,7 @@ from bot.analyze.model.tokens import tokens
 from bot.answer import Answer, Known, Unknown
 
 ID = "webllm"
+NAME = "WebLLM"
 VERSIONS = ("0.2.86",)
 CONFIG = "mlc-chat-config.json"
 

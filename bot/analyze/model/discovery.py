@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from bot.analyze.model import attributes
 from bot.analyze.model.document import Document, parse
 from bot.analyze.model.folder import Model
 from bot.analyze.model.reader import Reader
@@ -11,9 +12,6 @@ from bot.analyze.model.templates import NAMED_FOLDER
 from bot.analyze.model.tokenizer_file import is_tokenizer
 from bot.place import Revision
 from bot.snapshot import Exchange, File, Snapshot
-
-if TYPE_CHECKING:
-    import pathspec
 
 # A folder with one of these is a model folder whatever they hold (architecture, "A model folder").
 _NAMES = {
@@ -31,7 +29,6 @@ _NAMES = {
     "adapter_config.json",
     "mlc-chat-config.json",
 }
-ATTRIBUTES = ".gitattributes"
 _ENDINGS = (".tiktoken", ".safetensors.index.json")
 
 
@@ -59,7 +56,8 @@ def pairs(exchange: Exchange, reader: Reader) -> tuple[Pair, ...]:
     Two plain folders are always one model folder each ("."), except that the root counts as absent on a side where nothing of a model
     stands in it while a nested model there is waiting for its partner: that is a move.
     """
-    base, head = _models(exchange.base, "base", reader), _models(exchange.head, "head", reader)
+    names = _model_folders(_folders(exchange.base), _folders(exchange.head), reader)
+    base, head = _models(exchange.base, "base", reader, names[0]), _models(exchange.head, "head", reader, names[1])
     partner = _moves({f: m for f, m in base.items() if f not in head}, {f: m for f, m in head.items() if f not in base})
     plain = exchange.base.sha is None and exchange.head.sha is None
     found: list[Pair] = []
@@ -77,8 +75,25 @@ def pairs(exchange: Exchange, reader: Reader) -> tuple[Pair, ...]:
     return tuple(found)
 
 
-def _models(snapshot: Snapshot, revision: Revision, reader: Reader) -> dict[str, Model]:
-    folders = {folder: files for folder, files in _folders(snapshot).items() if _is_model(files, reader)}
+def _model_folders(
+    base: Mapping[str, Mapping[str, File]], head: Mapping[str, Mapping[str, File]], reader: Reader
+) -> tuple[set[str], set[str]]:
+    """The folders of each side that are models.
+
+    One that is a model on one side only because of what config.json or tokenizer.json hold is a model on the other side as long as the
+    file is there: it may be broken, or a pointer, and that is what has to be told.
+    """
+    before, after = ({folder for folder, files in side.items() if _is_model(files, reader)} for side in (base, head))
+
+    def stays(folder: str) -> bool:
+        return any(name in base.get(folder, ()) and name in head.get(folder, ()) for name in ("config.json", "tokenizer.json"))
+
+    both = {folder for folder in before ^ after if stays(folder)}
+    return before | both, after | both
+
+
+def _models(snapshot: Snapshot, revision: Revision, reader: Reader, names: set[str]) -> dict[str, Model]:
+    folders = {folder: files for folder, files in _folders(snapshot).items() if folder in names}
     declared = _lfs_declared(snapshot, reader)
     return {folder: Model(revision, folder, folder, files, reader, declared) for folder, files in folders.items()}
 
@@ -150,26 +165,10 @@ def _went(old: Model, new: Model, base: Mapping[str, Model], head: Mapping[str, 
 
 def _lfs_declared(snapshot: Snapshot, reader: Reader) -> Callable[[str], bool | None]:
     """Whether .gitattributes keeps a path in Git LFS; None for a plain folder without such a file, where it cannot be seen."""
-    rules: list[tuple[str, pathspec.GitIgnoreSpec]] = []
-    for file in snapshot.files:
+    every: list[attributes.Rule] = []
+    for file in sorted(snapshot.files, key=lambda file: file.path.count("/")):
         parent, _, name = file.path.rpartition("/")
-        if name == ATTRIBUTES and file.content is not None:
-            rules.append((parent, matcher(reader.raw(file.content).decode("utf-8", "replace"))))
-
-    def declared(path: str) -> bool | None:
-        if not rules and snapshot.sha is None:
-            return None
-        inside = [
-            (spec, path.removeprefix(f"{parent}/") if parent else path) for parent, spec in rules if path.startswith(parent)
-        ]
-        return any(spec.match_file(rest) for spec, rest in inside)
-
-    return declared
-
-
-def matcher(attributes: str) -> "pathspec.GitIgnoreSpec":
-    """What the lines of a .gitattributes file keep in Git LFS."""
-    import pathspec  # noqa: PLC0415 - start-up is most of a comparison's time, and few repositories need it
-
-    lines = [line.split() for line in attributes.splitlines()]
-    return pathspec.GitIgnoreSpec.from_lines([words[0] for words in lines if "filter=lfs" in words[1:]])
+        if name == attributes.NAME and file.content is not None:
+            every += attributes.rules(parent, reader.raw(file.content).decode("utf-8", "replace"))
+    seen = snapshot.sha is not None or any(file.path.rpartition("/")[2] == attributes.NAME for file in snapshot.files)
+    return lambda path: attributes.kept_in_lfs(path, every) if seen else None

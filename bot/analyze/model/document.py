@@ -43,7 +43,11 @@ def parse(content: bytes) -> Document | NotJson:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        return NotJson(f"is not UTF-8 text ({error.reason})", content.count(b"\n", 0, error.start) + 1)
+        return NotJson(
+            f"is not UTF-8 text ({error.reason})",
+            content.count(b"\n", 0, error.start) + 1,
+            error.start - content.rfind(b"\n", 0, error.start),
+        )
     if not text.strip(_BLANK):
         return NotJson("is empty")
     try:

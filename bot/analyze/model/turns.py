@@ -1,8 +1,8 @@
 """How a chat template ends an assistant's turn and opens others, seen by rendering a conversation."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.templates import Template, in_force
@@ -45,17 +45,16 @@ _TOOLS = [
 class Turns:
     """What one template does around turns.
 
-    `ends` are the token strings with which an assistant's turn ends. They are one token that the template writes after the reply,
-    or, where it writes none after the last reply (`by_role`), the tokens that open whatever comes next: the model itself must produce them.
-    Empty when the template writes no single token there. `openers` are the token strings that open a turn and do not end one.
-    `shown` is the rendered text around the end of a reply, for people. `unknown` says why nothing could be seen.
+    `ends` maps the token strings with which an assistant's turn ends to the rendered text around them, for people. It is one token that
+    the template writes after the reply, or, where it writes none after the last reply (`by_role`), the tokens that open whatever
+    comes next: the model itself must produce them. Empty when the template writes no single token there.
+    `openers` are the token strings that open a turn and do not end one. `unknown` says why nothing could be seen.
     """
 
     template: Template
-    ends: tuple[str, ...] = ()
+    ends: Mapping[str, str] = field(default_factory=dict[str, str])
     openers: tuple[str, ...] = ()
     by_role: bool = False
-    shown: str = ""
     unknown: str = ""
 
 
@@ -82,31 +81,37 @@ def _turns(model: Model, template: Template) -> Turns:
     if not found or between is None:
         return Turns(template, unknown="the rendered prompt does not show the assistant's reply")
     markers = _markers(model, strings.values())
-    end = _first(after, markers)
+    following = _first(between, markers)
+    tool = _tool_turn(template, strings, markers)
     by_role = not after.strip()
-    opened = [t for t in (*_all(before, markers), *_all(between, markers)) if t not in strings.values()]
-    tool = _tool_opener(template, strings, markers)
-    if by_role:
-        following = _first(between, markers)
-        ends = tuple(dict.fromkeys(filter(None, (following, tool)))) if following else ()
+    if not by_role:
+        end = _first(after, markers)
+        ends = {end: _readable(f"{LAST}{after}")} if end else {}
+    elif following and following != strings.get("bos_token"):  # a new beginning is not what a model writes to end its turn
+        ends = {following: _readable(f"{REPLY}{between}{SECOND}"), **tool}
     else:
-        ends = (end,) if end else ()
-    openers = tuple(
-        t for t in dict.fromkeys((*opened, *filter(None, (tool,)))) if by_role or t not in (*ends, _first(between, markers))
-    )
-    shown = f"{LAST}{after}" if not by_role else f"{REPLY}{between}{SECOND}"
-    return Turns(template, ends, openers, by_role, _readable(shown))
+        ends = {}
+    opened = [*_opening(before, markers, ends), *_opening(between, markers, ends), *tool]
+    closing = set() if by_role else {*ends, following}
+    openers = tuple(t for t in dict.fromkeys(opened) if t not in closing and t not in strings.values())
+    return Turns(template, ends, openers, by_role)
 
 
-def _tool_opener(template: Template, strings: dict[str, str], markers: list[str]) -> str | None:
-    """The token that stands directly before a tool's answer, in templates that know tools."""
+def _opening(text: str, markers: list[str], ends: Iterable[str]) -> list[str]:
+    """The markers between the end of the turn before and the text of a message; by role every turn begins with its first marker."""
+    closed = max((text.rfind(end) + len(end) for end in ends if end in text), default=0)
+    return _all(text[closed:], markers) or _all(text, markers)[-1:]
+
+
+def _tool_turn(template: Template, strings: dict[str, str], markers: list[str]) -> dict[str, str]:
+    """The token that opens a tool's answer, with the text around it, in templates that know tools."""
     text = render(template.text, _WITH_TOOL, strings, tools=_TOOLS).text
-    if text is None or OUTPUT not in text:
-        return None
     plain = render(template.text, _WITH_TOOL[:2], strings, tools=_TOOLS).text
-    if plain is None or not text.startswith(plain.rstrip()):
-        return None
-    return _first(text[len(plain.rstrip()) :].partition(OUTPUT)[0], markers)
+    if text is None or plain is None or OUTPUT not in text or not text.startswith(plain.rstrip()):
+        return {}
+    opening = text[len(plain.rstrip()) :].partition(OUTPUT)[0]
+    token = _first(opening, markers)
+    return {token: _readable(f"{plain.rstrip()[-20:]}{opening}{OUTPUT}")} if token else {}
 
 
 def _markers(model: Model, strings: Iterable[str]) -> list[str]:
@@ -138,6 +143,6 @@ def _why(prompt: Prompt) -> str:
 
 
 def _readable(text: str) -> str:
-    for word, name in ((REPLY, "…reply"), (LAST, "…reply"), (SECOND, "next message…")):
+    for word, name in ((REPLY, "…reply"), (LAST, "…reply"), (SECOND, "next message…"), (OUTPUT, "what the tool says…")):
         text = text.replace(word, name)
     return text.replace("\n", "⏎")[:120]
