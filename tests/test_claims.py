@@ -208,6 +208,7 @@ HOSTILE = {
     "quotes after revision": "```\nrevision" + "'\"" * (1 << 16) + "abc1234\n```\n",
     "revisions": "```\n" + "revision='abc1234'\n" * (1 << 14) + "```\n",
     "from_pretrained": "```\nabc1234\n" + "from_pretrained(" * (1 << 15) + "\n```\n",
+    "a long fence": "```\nabc1234\n" + "x\n" * (1 << 19),
     "html": "abc1234\n\n" + "<a " * (1 << 17),
     "html block": "<div>\n" + "commit abc1234\n" * (1 << 12) + "</div>\n",
     "addresses": "https://github.com/a/b/commit/abc1234 " * (1 << 13),

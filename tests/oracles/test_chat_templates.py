@@ -10,12 +10,13 @@ import jinja2
 import pytest
 from transformers.utils import chat_template_utils
 
-from bot.analyze.model import turns
+from bot.analyze.model import turns as turns_room
 from bot.analyze.probes import CORE
 from bot.analyze.render import NOW, render, syntax_error
-from tests.conftest import SHARED, present
+from tests.conftest import SHARED
 
 TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
+TURNS: Any = turns_room
 USER = ({"role": "user", "content": 'Hi "there" <&> é\u2028'},)
 
 
@@ -24,7 +25,7 @@ class Clock(datetime):
 
     @classmethod
     def now(cls, tz: tzinfo | None = None) -> "Clock":
-        return cls(*NOW.timetuple()[:6])
+        return cls(*NOW.timetuple()[:6], tzinfo=tz)
 
 
 @pytest.fixture(autouse=True)
@@ -46,9 +47,9 @@ def theirs(text: str, messages: Sequence[Mapping[str, Any]], **variables: Any) -
 def conversations() -> Iterator[tuple[Sequence[Mapping[str, Any]], dict[str, Any]]]:
     for probe in CORE:
         yield probe.messages, dict(probe.variables)
-    yield turns._TURNS, {}
-    yield turns._WITH_TOOL, {"tools": turns._TOOLS}
-    yield turns._WITH_TOOL[:2], {"tools": turns._TOOLS}
+    yield TURNS._TURNS, {}
+    yield TURNS._WITH_TOOL, {"tools": TURNS._TOOLS}
+    yield TURNS._WITH_TOOL[:2], {"tools": TURNS._TOOLS}
     yield (), {}
 
 
@@ -56,6 +57,8 @@ def stored() -> list[str]:
     """Every distinct chat template of the corpus and of the cases."""
     found: dict[str, None] = {}
     for path in sorted((*(SHARED / "corpus").rglob("*"), *(SHARED / "cases").rglob("*"))):
+        if ENDLESS in path.parts:
+            continue
         if path.suffix == ".jinja" and path.is_file():
             found[path.read_bytes().decode("utf-8", "replace")] = None
         elif path.suffix == ".json" and path.name != "tokenizer.json" and path.is_file():
@@ -77,13 +80,13 @@ def _inline(path: Path) -> Iterator[str]:
 
 
 # Templates that are there to overrun every limit: the real renderer has none.
-ENDLESS = ("range(100000000)", "10 ** 8", "10**8")
+ENDLESS = "ugly-hostile-template"
 
 
 @pytest.mark.needs("shared")
 def test_every_stored_template_renders_as_in_transformers() -> None:
-    templates = [text for text in stored() if not any(word in text for word in ENDLESS)]
-    assert len(templates) > 150
+    templates = stored()
+    assert len(templates) >= 150
     wrong: list[Any] = []
     seen = failing = 0
     for text in templates:
@@ -185,7 +188,7 @@ WRITTEN = {
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_written_template_renders_as_in_transformers(name: str) -> None:
     text = WRITTEN[name]
-    for messages in (USER, turns._TURNS, ()):
+    for messages in (USER, TURNS._TURNS, ()):
         real, ours = theirs(text, messages), render(text, messages, TOKENS)
         assert ours.text == real, ours
 

@@ -118,7 +118,9 @@ def test_a_role_that_is_no_text_keeps_the_tokenizer_from_loading(
     path = folder(tmp_path, tokenizer_class=tokenizer_class, model_type="qwen3", eos=eos, decoder=decoder)
     with pytest.raises(TypeError, match="has to be either str or AddedToken"):
         loaded(path)
-    assert tokenizer_loads(model_of(path)) == Known(value=False, places=(model_of(path).place("tokenizer_config.json", "/eos_token"),))
+    assert tokenizer_loads(model_of(path)) == Known(
+        value=False, places=(model_of(path).place("tokenizer_config.json", "/eos_token"),)
+    )
 
 
 @pytest.mark.parametrize("tokenizer_class", ["PreTrainedTokenizerFast", "TokenizersBackend"])

@@ -1,0 +1,143 @@
+"""What a chat template's outcome is called, and the limits within which it is rendered."""
+
+import hashlib
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from bot.analyze import render as room
+from bot.analyze.render import LONGEST, WATCH, Prompt, render, syntax_error
+
+USER = ({"role": "user", "content": "Hi"},)
+ENDLESS = "{% for i in range(99999) %}{% for j in range(99999) %}{% set x = i * j %}{% endfor %}{% endfor %}"
+
+
+@pytest.fixture
+def watch() -> Iterator[list[str]]:
+    """What is noted, with the watch put back afterwards."""
+    before = replace(WATCH)
+    noted: list[str] = []
+    WATCH.note = noted.append
+    yield noted
+    WATCH.note, WATCH.refused = before.note, before.refused
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "error"),
+    [
+        ("{% if %}", "syntax", "Expected an expression, got 'end of statement block' (line 1)"),
+        ("a\n{% endfor %}", "syntax", "(line 2)"),
+        ("{{ 1 | nothing }}", "syntax", "No filter named 'nothing'"),
+        ("{% import 'x' as x %}", "failed", "TypeError"),
+        ("{{ raise_exception('Roles must alternate') }}", "declined", "Roles must alternate"),
+        ("{{ raise_exception('{{ x }}\n`') }}", "declined", "{{ x }}\n`"),
+        ("{{ messages.append(1) }}", "failed", "SecurityError"),
+        ("{{ ''.__class__.__mro__ }}", "failed", "SecurityError"),
+        ("{{ nothing.at.all }}", "failed", "UndefinedError: 'nothing' is undefined"),
+        ("{{ 1 // 0 }}", "failed", "ZeroDivisionError"),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "limits", "RecursionError"),
+        (
+            "{% set n = namespace(a='xx') %}{% for i in range(22) %}{% set n.a = n.a ~ n.a %}{% endfor %}{{ n.a }}",
+            "limits",
+            "longer than",
+        ),
+    ],
+)
+def test_each_outcome_has_its_kind(text: str, kind: str, error: str) -> None:
+    prompt = render(text, USER, {})
+    assert (prompt.text, prompt.kind) == (None, kind)
+    assert error in prompt.error
+
+
+def test_a_text_of_the_greatest_length_is_one() -> None:
+    text = "{{ 'x' * " + str(LONGEST) + " }}"
+    assert len(render(text, USER, {}).text or "") == LONGEST
+    assert render(text + "x", USER, {}) == Prompt(None, f"its text is longer than {LONGEST} characters", "limits")
+
+
+def test_what_does_not_end_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "SECONDS", 0.2)
+    start = time.monotonic()
+    assert render(ENDLESS, USER, {}) == Prompt(None, "could not be rendered within 0.2 s", "limits")
+    assert time.monotonic() - start < 5
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_template_cannot_catch_the_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "SECONDS", 0.2)
+    text = "{% for i in range(9) %}{{ (" + "nothing | default(" * 3 + "1" + ")" * 3 + ") }}{% endfor %}" + ENDLESS
+    assert render(text, USER, {}).kind == "limits"
+
+
+def test_the_timer_of_others_comes_back() -> None:
+    called: list[int] = []
+    before = signal.signal(signal.SIGALRM, lambda number, _: called.append(number))
+    try:
+        assert render("x", USER, {}).text == "x"
+        signal.raise_signal(signal.SIGALRM)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert called == [signal.SIGALRM]
+
+
+def test_a_thread_has_no_timer_and_still_an_answer() -> None:
+    found: list[Prompt] = []
+    thread = threading.Thread(target=lambda: found.append(render("{{ messages[0].content }}", USER, {})))
+    thread.start()
+    thread.join()
+    assert found == [Prompt("Hi")]
+
+
+def test_the_conversation_is_not_the_callers() -> None:
+    messages = ({"role": "user", "content": ["a"]},)
+    assert render("{{ messages[0].content }}{{ messages[0].content is mapping }}", messages, {}).text == "['a']False"
+    assert messages == ({"role": "user", "content": ["a"]},)
+
+
+def test_role_strings_and_variables_are_given() -> None:
+    text = "{{ bos_token }}{{ tools is none }}{{ documents is none }}{{ add_generation_prompt }}{{ enable_thinking }}"
+    assert (
+        render(text, USER, {"bos_token": "<s>"}, add_generation_prompt=True, enable_thinking=False).text == "<s>TrueTrueTrueFalse"
+    )
+    assert render("{{ pad_token is defined }}", USER, {}).text == "False"
+
+
+def test_the_clock_stands_still() -> None:
+    text = "{{ strftime_now('%d %b %Y %H:%M:%S') }}"
+    assert render(text, USER, {}).text == "02 Jan 2026 03:04:05"
+
+
+@pytest.mark.parametrize("text", ["{% for m in messages %}{% break %}{% endfor %}", "{% generation %}x{% endgeneration %}", ""])
+def test_what_transformers_knows_is_no_syntax_error(text: str) -> None:
+    assert syntax_error(text) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["{{ raise_exception('no') }}", "{{ 1 // 0 }}", "{{ " + "(" * 20_000 + "1" + ")" * 20_000 + " }}"]
+)
+def test_what_fails_otherwise_is_no_syntax_error(text: str) -> None:
+    assert render(text, USER, {}).text is None
+    assert syntax_error(text) is None
+
+
+def test_each_template_is_noted_before_and_after(watch: list[str]) -> None:
+    render("x", USER, {})
+    render("{% if %}", USER, {})
+    syntax_error("y")
+    assert watch == [digest("x"), "", digest("{% if %}"), "", digest("y"), ""]
+
+
+def test_a_refused_template_is_not_touched(watch: list[str]) -> None:
+    WATCH.refused = frozenset({digest(ENDLESS)})
+    assert render(ENDLESS, USER, {}) == Prompt(None, "could not be rendered within limits (it had to be killed)", "limits")
+    assert syntax_error(ENDLESS) is None
+    assert watch == []
+    assert render("x", USER, {}).text == "x"
