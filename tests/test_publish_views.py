@@ -202,7 +202,7 @@ def test_text_reads_like_the_comment() -> None:
 
 def test_text_says_nothing_new_in_one_line() -> None:
     lines = text(comparisons.nothing_new(), color=False, width=200).splitlines()
-    assert lines[0] == "Nothing new goes wrong with this change"
+    assert lines[0] == "Nothing new goes wrong with the new revision"
     assert lines[1].startswith("not checked: tiktoken.model: a Git LFS pointer")
     assert len(lines) == 3
 

@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 ORDER: tuple[tuple[str, ...], ...] = (
     ("bot.place", "bot.answer", "bot.errors", "bot.__init__", "bot.__version__"),
     ("bot.snapshot",),
-    ("bot.analyze",),  # records, and what all of the room uses
+    ("bot.analyze",),  # records, tables, and what all of the room uses
     ("bot.analyze.model",),
     ("bot.analyze.engines",),
     ("bot.analyze.effects",),

@@ -1,9 +1,10 @@
-"""Write the tables that the engines take from the installed transformers: `python -m tools.tables`.
+"""Write the tables that predictions take from the installed transformers: `python -m tools.tables`.
 
 The table of a version is committed as bot/analyze/engines/data/transformers-<version>.json, and a test compares the one of the
 installed version with what this script finds.
 """
 
+import inspect
 import json
 import logging
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import transformers
 from transformers import CONFIG_MAPPING
+from transformers.models.auto import tokenization_auto
 
 FOLDER = Path(__file__).parent.parent / "bot/analyze/engines/data"
 
@@ -34,6 +36,25 @@ def config_eos() -> dict[str, dict[str, Any]]:
     return found
 
 
+def tokenizer_mapping() -> dict[str, str]:
+    """The tokenizer class that transformers registers for a model type."""
+    rows = dict(tokenization_auto.TOKENIZER_MAPPING_NAMES)
+    return {str(model_type): str(name) for model_type, name in sorted(rows.items()) if name}
+
+
+def tokenizer_classes() -> dict[str, dict[str, Any]]:
+    """For every registered class: whether it rebuilds its backend (it has an __init__ of its own), and its default role strings."""
+    found: dict[str, dict[str, Any]] = {}
+    for name in sorted(set(tokenizer_mapping().values())):
+        cls = tokenization_auto.tokenizer_class_from_name(name)
+        if cls is None:
+            continue
+        parameters = inspect.signature(cls.__init__).parameters if "__init__" in cls.__dict__ else {}
+        roles = {key: p.default for key, p in parameters.items() if key.endswith("_token") and isinstance(p.default, str)}
+        found[cls.__name__] = {"rebuilds": "__init__" in cls.__dict__, "roles": roles}
+    return found
+
+
 def path() -> Path:
     """Where the table of the installed version is kept."""
     return FOLDER / f"transformers-{transformers.__version__}.json"
@@ -41,7 +62,13 @@ def path() -> Path:
 
 def text() -> str:
     """The table as it is committed."""
-    return json.dumps({"config_eos": config_eos()}, indent=1, sort_keys=True) + "\n"
+    tables = {
+        "config_eos": config_eos(),
+        "incorrect_hub_class": sorted(tokenization_auto.MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS),
+        "tokenizer_classes": tokenizer_classes(),
+        "tokenizer_mapping": tokenizer_mapping(),
+    }
+    return json.dumps(tables, indent=1, sort_keys=True) + "\n"
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ Started by bot/analyze/jail.py. It confines itself before it opens the first con
 """
 
 import codecs
+import importlib
 import os
 import sys
 from functools import partial
@@ -14,12 +15,12 @@ import msgspec
 from bot.analyze.checks.check import checks
 from bot.analyze.claims import claims
 from bot.analyze.comparison import compare
-from bot.analyze.engines.from_transformers import config_eos
 from bot.analyze.engines.prediction import engines
 from bot.analyze.limits import confine
 from bot.analyze.model.reader import Reader
 from bot.analyze.records import Unchecked
 from bot.analyze.render import WATCH, render
+from bot.analyze.tables import tables
 from bot.place import Place
 from bot.snapshot import Change, Exchange
 
@@ -52,10 +53,12 @@ def main() -> None:
 
 def _warm() -> None:
     """Do once what imports or reads files on first use: afterwards they may be out of reach."""
-    for late in (checks, engines, config_eos):
+    for late in (checks, engines, tables):
         late()
     for codec in ("unicode-escape", "utf-8", "latin-1", "ascii", "punycode", "idna"):
         codecs.lookup(codec)
+    for module in ("html", "jinja2.constants"):  # what filters and functions of Jinja import when they are used
+        importlib.import_module(module)
     user = ({"role": "user", "content": "Hi"},)
     every = (
         "{% for m in messages %}{{ m.content|trim ~ '\\n' }}{{ m|tojson(indent=1) }}{{ strftime_now('%d %b %Y') }}{% endfor %}"

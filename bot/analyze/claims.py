@@ -43,6 +43,8 @@ _DATE = re.compile(r"^(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])(?:\d{2,6}
 
 
 ANOTHER = "another repository"
+MOST = 2_000  # claims of one text
+_NEAR = 80  # characters before a word that tell what it is
 
 
 @dataclass(frozen=True)
@@ -87,70 +89,72 @@ def _claim(sha: str, rows: list[tuple[Place, Commit, _Word]], ours: str) -> Clai
 
 
 def _words(text: str) -> Iterator[_Word]:
-    """Every claim of a text, in order."""
+    """Every claim of a text, in order, each once a line; at most MOST of them."""
     if not _HEX.search(text):
         return
     from markdown_it import MarkdownIt  # noqa: PLC0415 - a fifth of the child's start, and most changes name no commit
 
     seen: set[tuple[str, int]] = set()
-    for word in _of_tokens(MarkdownIt("commonmark").parse(text), text.splitlines()):
+    for word in _of_tokens(MarkdownIt("commonmark").parse(text)):
         if (word.word, word.line) not in seen:
             seen.add((word.word, word.line))
             yield word
+        if len(seen) >= MOST:
+            return
 
 
-def _of_tokens(tokens: "Iterable[Token]", lines: list[str]) -> Iterator[_Word]:
+def _of_tokens(tokens: "Iterable[Token]") -> Iterator[_Word]:
     for token in tokens:
-        start, end = token.map or (0, 0)
+        line = (token.map or (0, 0))[0] + 1
         if token.type in ("fence", "code_block"):
-            yield from _of_code(token.content, start + (token.type == "fence"))
+            yield from _of_code(token.content, line + (token.type == "fence"))
         elif token.type == "html_block":
-            yield from _of_prose(token.content, start, lines, end)
+            for i, row in enumerate(token.content.split("\n")):
+                yield from _of_prose(row, line + i)
         elif token.type == "inline":
-            yield from _of_inline(token.children or [], start, end, lines)
+            yield from _of_inline(token.children or [], line)
 
 
-def _of_inline(children: "list[Token]", start: int, end: int, lines: list[str]) -> Iterator[_Word]:
+def _of_inline(children: "list[Token]", line: int) -> Iterator[_Word]:
     """Claims of a paragraph: links by their target, code by itself, prose by the words before."""
     before, linked = "", ""
-    whole = "".join("`" if child.type == "code_inline" else child.content for child in children)
+    whole = "".join("`" if child.type == "code_inline" else child.content or " " for child in children)
+    about, sums = bool(_ABOUT.search(whole)), bool(_CHECKSUM.search(whole))
     for child in children:
         if child.type == "link_open":
             linked = str(child.attrGet("href") or "")
-            yield from _of_link(linked, start, end, lines)
         elif child.type == "link_close":
+            yield from _of_link(linked, line)  # the target stands behind the text, which may have several lines
             linked = ""
         elif child.type == "code_inline":
-            for word in _of_code(child.content, start):
-                yield replace(word, line=_line(word.word, start, end, lines))
+            for word in _of_code(child.content, line):
+                yield replace(word, line=line)
             if not _LINK.match(linked):
-                yield from _of_quoted(child.content.strip(), before, whole, start, lines, end)
-            before += f"`{child.content}`"
+                yield from _of_quoted(child.content.strip(), before, line, about=about, sums=sums)
         elif child.type in ("softbreak", "hardbreak"):
-            before += " "
-        else:
-            if not _LINK.match(linked):  # the text of a link to a commit repeats what the link says
-                yield from _of_prose(child.content, start, lines, end, before)
-            before += child.content
+            line += 1
+        elif not _LINK.match(linked):  # the text of a link to a commit repeats what the link says
+            yield from _of_prose(child.content, line, before)
+        before = (before + ("`" if child.type == "code_inline" else child.content or " "))[-_NEAR:]
 
 
-def _of_quoted(text: str, before: str, whole: str, start: int, lines: list[str], end: int) -> Iterator[_Word]:
-    """A SHA in back-ticks; `whole` is the paragraph or table around it, which may speak of commits or of checksums."""
-    ahead = before[-80:]
-    if _HEX.fullmatch(text) and not _NOT.search(ahead) and _plausible(text, ahead):
-        full = len(text) == 40 and not _CHECKSUM.search(whole)
-        said = full or bool(_ABOUT.search(whole) or _COMMIT.search(ahead) or _FIXED.search(ahead))
-        yield _Word(text.lower(), _line(text, start, end, lines), _other(ahead), said)
+def _of_quoted(text: str, before: str, line: int, *, about: bool, sums: bool) -> Iterator[_Word]:
+    """A SHA in back-ticks; the paragraph or table around it may speak of commits (`about`) or of checksums (`sums`)."""
+    if _HEX.fullmatch(text) and not _NOT.search(before) and _plausible(text, before):
+        full = len(text) == 40 and not sums
+        said = full or about or bool(_COMMIT.search(before) or _FIXED.search(before))
+        yield _Word(text.lower(), line, _other(before), said)
 
 
-def _of_prose(text: str, start: int, lines: list[str], end: int, before: str = "") -> Iterator[_Word]:
+def _of_prose(text: str, line: int, before: str = "") -> Iterator[_Word]:
     for match in re.finditer(r"https?://\S+", text):
-        yield from _of_link(match.group(), start, end, lines)
+        yield from _of_link(match.group(), line)
     for match in _HEX.finditer(text):
-        ahead = (before + text[: match.start()])[-80:]
+        start = match.start()
+        ahead = text[max(0, start - _NEAR) : start] if start >= _NEAR else (before + text[:start])[-_NEAR:]
         named = _COMMIT.search(ahead) or _FIXED.search(ahead)
         if named and not _NOT.search(ahead) and _plausible(match.group(), ahead):
-            yield _Word(match.group().lower(), _line(match.group(), start, end, lines), _other(ahead))
+            yield _Word(match.group().lower(), line, _other(ahead))
 
 
 def _other(ahead: str) -> str:
@@ -159,26 +163,30 @@ def _other(ahead: str) -> str:
     return match.group(1) if match else ""
 
 
-def _of_code(code: str, start: int) -> Iterator[_Word]:
+def _of_code(code: str, line: int) -> Iterator[_Word]:
     """`revision=` and links inside code; any other hexadecimal word in a program is none of ours.
 
     The repository is the last one named before, as in `load("owner/name", revision="…")`. What code_revision pins is the
     repository of the code, which is another one.
     """
+    at, row = 0, line
     for match in _REVISION.finditer(code):
-        named = _NAMED.findall(code[max(0, match.start() - 300) : match.start()])
+        row += code.count("\n", at, match.start())
+        at = match.start()
+        named = _NAMED.findall(code[max(0, at - 300) : at])
         repository = ANOTHER if match.group(1) else named[-1] if named else ""
-        yield _Word(match.group(2).lower(), start + code.count("\n", 0, match.start()) + 1, repository)
+        yield _Word(match.group(2).lower(), row, repository)
+    at, row = 0, line
     for match in re.finditer(r"https?://[^\s\"'<>)]+", code):
-        line = start + code.count("\n", 0, match.start())
-        for word in _of_link(match.group(), line, line, []):
-            yield replace(word, line=line + 1)
+        row += code.count("\n", at, match.start())
+        at = match.start()
+        yield from _of_link(match.group(), row)
 
 
-def _of_link(target: str, start: int, end: int, lines: list[str]) -> Iterator[_Word]:
+def _of_link(target: str, line: int) -> Iterator[_Word]:
     match = _LINK.match(target)
     if match:
-        yield _Word(match.group(2).lower(), _line(match.group(2), start, end, lines), match.group(1))
+        yield _Word(match.group(2).lower(), line, match.group(1))
 
 
 def _plausible(word: str, ahead: str) -> bool:
@@ -193,10 +201,3 @@ def _plausible(word: str, ahead: str) -> bool:
     if word.isalpha() and len(word) < 40:
         return (named or bool(_FIXED.search(ahead))) and len(word) > 8
     return named or len(word) <= 12 or len(word) == 40
-
-
-def _line(word: str, start: int, end: int, lines: list[str]) -> int:
-    for i in range(start, min(end, len(lines))):
-        if word.lower() in lines[i].lower():
-            return i + 1
-    return start + 1

@@ -62,7 +62,7 @@ def _joined(
     new, resolved, unchanged = join((f for f in findings[0] if f.folder not in gone), findings[1])
     counts = records.NewCounts(**{severity: sum(f.severity == severity for f in new) for severity in records.SEVERITIES})
     left = tuple(dict.fromkeys(unchecked))
-    return Comparison(
+    comparison = Comparison(
         base=_side(exchange.base, [pair.base for pair in found]),
         head=_side(exchange.head, [pair.head for pair in found]),
         models=tuple(_change(pair) for pair in found),
@@ -82,6 +82,7 @@ def _joined(
         ),
         verdict=records.Verdict(new=counts, resolved=len(resolved), unchanged=len(unchanged), suppressed=0, unchecked=len(left)),
     )
+    return records.encodable(comparison)
 
 
 def join(

@@ -12,19 +12,24 @@ NOBODY = 65534
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
 _SIGKILL = 9
 
-# System calls that are refused, by machine (Linux: include/uapi/asm-generic/unistd.h, arch/x86/entry/syscalls/syscall_64.tbl):
-# socket socketpair connect bind listen sendto sendmsg execve execveat ptrace process_vm_readv process_vm_writev
-# io_uring_setup bpf unshare setns mount keyctl add_key request_key pidfd_open pidfd_getfd fork vfork
+# By machine: its audit number, clone, clone3, and the system calls that are refused (Linux: include/uapi/asm-generic/unistd.h,
+# arch/x86/entry/syscalls/syscall_64.tbl): socket socketpair connect bind listen sendto sendmsg execve execveat ptrace
+# process_vm_readv process_vm_writev io_uring_setup bpf unshare setns mount keyctl add_key request_key pidfd_open pidfd_getfd fork vfork
 _CALLS = {
     "x86_64": (
         0xC000003E,
+        56,
+        435,
         (41, 53, 42, 49, 50, 44, 46, 59, 322, 101, 310, 311, 425, 321, 272, 308, 165, 250, 248, 249, 434, 438, 57, 58),
     ),
     "aarch64": (
         0xC00000B7,
+        220,
+        435,
         (198, 199, 203, 200, 201, 206, 211, 221, 281, 117, 270, 271, 425, 280, 97, 268, 40, 219, 217, 218, 434, 438),
     ),
 }
+_CLONE_THREAD = 0x10000
 
 
 def confine(*, seconds: int, memory: int) -> tuple[str, ...]:
@@ -62,32 +67,44 @@ def hide_environment() -> None:
 
 
 def _filter_calls(libc: ctypes.CDLL) -> bool:
-    """Install a seccomp filter that answers EPERM to the refused calls, and to calls of another architecture."""
+    """Install a seccomp filter that answers EPERM to the refused calls, to new processes and to calls of another architecture.
+
+    Threads are allowed. clone3, whose flags a filter cannot see, is answered as by a kernel without it, so that clone is used.
+    """
     machine = _CALLS.get(platform.machine())
     if machine is None:
         return False
-    architecture, calls = machine
-    load, jump_equal, jump_over, answer = 0x20, 0x15, 0x35, 0x06  # BPF: LD|W|ABS, JMP|JEQ|K, JMP|JGE|K, RET|K
-    refuse, allow = 0x00050000 | errno.EPERM, 0x7FFF0000
-    rows = [(load, 0, 0, 4), (jump_equal, 1, 0, architecture), (answer, 0, 0, refuse), (load, 0, 0, 0)]
-    rows.append((jump_over, len(calls), 0, 0x40000000))  # the x32 numbers of x86_64
-    rows += [(jump_equal, len(calls) - i, 0, call) for i, call in enumerate(calls[:-1])]
-    rows.append((jump_equal, 1, 0, calls[-1]))
-    rows += [(answer, 0, 0, allow), (answer, 0, 0, refuse)]
-    code = b"".join(struct.pack("HBBI", *row) for row in _aimed(rows, len(calls)))
-    program = ctypes.create_string_buffer(code)
+    rows = _program(*machine)
+    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
     header = struct.pack("HxxxxxxP", len(rows), ctypes.addressof(program))
     done = libc.prctl(_PR_SET_SECCOMP, 2, ctypes.create_string_buffer(header), 0, 0)
     return done == 0 and _refused(libc)
 
 
-def _aimed(rows: list[tuple[int, int, int, int]], calls: int) -> list[tuple[int, int, int, int]]:
-    """Point every comparison with a call at the last row, which refuses."""
-    first, last = 4, len(rows) - 1
-    return [
-        (code, last - i - 1, no, value) if first <= i <= first + calls else (code, yes, no, value)
-        for i, (code, yes, no, value) in enumerate(rows)
+def _program(architecture: int, clone: int, clone3: int, calls: tuple[int, ...]) -> list[tuple[int, int, int, int]]:
+    """The filter as BPF rows (code, jump if true, jump if false, operand); jumps count the rows that are skipped."""
+    load, equal, at_least, any_bit, answer = 0x20, 0x15, 0x35, 0x45, 0x06  # LD|W|ABS, JEQ, JGE, JSET, RET
+    allow, refuse, absent = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
+    rows: list[tuple[int, str, str, int]] = [
+        (load, "", "", 4),  # the architecture
+        (equal, "", "refuse", architecture),
+        (load, "", "", 0),  # the number of the call
+        (at_least, "refuse", "", 0x40000000),  # the x32 numbers of x86_64
+        *((equal, "refuse", "", call) for call in calls),
+        (equal, "absent", "", clone3),
+        (equal, "", "allow", clone),
+        (load, "", "", 16),  # the flags of clone
+        (any_bit, "allow", "refuse", _CLONE_THREAD),
+        (answer, "", "", allow),
+        (answer, "", "", refuse),
+        (answer, "", "", absent),
     ]
+    labels = {"allow": len(rows) - 3, "refuse": len(rows) - 2, "absent": len(rows) - 1}
+
+    def skip(at: int, label: str) -> int:
+        return labels[label] - at - 1 if label else 0
+
+    return [(code, skip(i, yes), skip(i, no), operand) for i, (code, yes, no, operand) in enumerate(rows)]
 
 
 def _refused(libc: ctypes.CDLL) -> bool:

@@ -5,7 +5,7 @@ Everything a person or a program sees is a view of it.
 """
 
 import hashlib
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -49,7 +49,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         if not self.places:
             raise ValueError(f"{self.check}: a finding needs at least one place")
         if not self.fingerprint:
-            digest = hashlib.sha256(f"{self.check}\0{self.folder}\0{self.key}".encode()).hexdigest()
+            digest = hashlib.sha256(f"{self.check}\0{self.folder}\0{self.key}".encode("utf-8", "backslashreplace")).hexdigest()
             msgspec.structs.force_setattr(self, "fingerprint", digest[:16])
 
 
@@ -196,3 +196,22 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     unchecked: tuple[Unchecked, ...]
     modelled: Modelled
     verdict: Verdict
+
+
+def encodable(comparison: Comparison) -> Comparison:
+    """The comparison with every lone surrogate, which JSON can spell and UTF-8 cannot hold, shown as its escape."""
+    try:
+        msgspec.json.encode(comparison)
+    except UnicodeEncodeError:
+        return msgspec.convert(_spelled(msgspec.to_builtins(comparison)), Comparison)
+    return comparison
+
+
+def _spelled(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_spelled(key): _spelled(inner) for key, inner in cast("dict[Any, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_spelled(inner) for inner in cast("list[Any]", value)]
+    return value

@@ -3,19 +3,17 @@
 Sources: facts/transformers.md sections 5 and C3 (executed on 4.46.3 - 5.24.0), facts/vllm.md section 1, facts/sglang.md section 1.
 """
 
-import json
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
 from typing import Any, cast
 
+from bot.analyze.model.document import Document
 from bot.analyze.model.eos import Ids, nested, of_tokenizer, stated
 from bot.analyze.model.folder import Model
-from bot.analyze.model.tokens import ROLES, needs_remote_code, rebuilt_id, role, tokens
+from bot.analyze.model.tokenizer_class import candidates, rebuilds
+from bot.analyze.model.tokenizer_file import AddedToken, number
+from bot.analyze.model.tokens import ROLES, needs_remote_code, rebuilt_id, role, role_sources, tokens
+from bot.analyze.tables import config_eos
 from bot.answer import Answer, Known, Missing, Unknown
-
-_DATA = Path(__file__).parent / "data"
-_TABLE = "transformers-5.24.0.json"
 
 # Keys that belong to generate() and that GenerationConfig refuses (utils.py of transformers 4.46.3 - 5.24.0; executed).
 _ARGUMENTS_OF_GENERATE = {
@@ -29,41 +27,64 @@ _ARGUMENTS_OF_GENERATE = {
     "negative_prompt_attention_mask",
 }
 
-# tokenizer_class values that load tokenizer.json as it stands, and ones that rebuild it on every 5.x (sections 1.2 and 7.3).
-_GENERIC = {"PreTrainedTokenizer", "PythonBackend", "TokenizersBackend"}
-_REBUILT = {"Qwen2Tokenizer", "GemmaTokenizer", "GPT2Tokenizer", "CohereTokenizer"}
 _WHOLE = {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings", "intermediate_size"}
 _SCALED = {"linear", "dynamic", "yarn", "longrope", "llama3"}
 
 
-@cache
-def config_eos() -> Mapping[str, Mapping[str, Any]]:
-    """Default EOS ids of the config classes by model_type; written by tools/tables.py from the package of that version."""
-    return json.loads((_DATA / _TABLE).read_text("utf-8"))["config_eos"]
+# configuration_utils.py:47-58 and :686 of transformers 5.24.0.
+_CACHES = {
+    "static",
+    "offloaded_static",
+    "dynamic",
+    "offloaded",
+    "quantized",
+    "sliding_window",
+    "hybrid",
+    "hybrid_chunked",
+    "offloaded_hybrid",
+    "offloaded_hybrid_chunked",
+    "paged",
+}
 
 
 def generation_config_refused(values: Mapping[str, Any]) -> str | None:
-    """Why GenerationConfig.from_pretrained raises ValueError for these values, or None (executed on 4.46.3 - 5.24.0)."""
-    tokens_limit = values.get("max_new_tokens")
-    if isinstance(tokens_limit, int) and tokens_limit <= 0:
-        return f"`max_new_tokens` must be greater than 0, but is {tokens_limit}"
+    """Why GenerationConfig.from_pretrained raises for these values, or None (executed on 4.46.3 - 5.24.0)."""
+    for key in ("max_new_tokens", "num_return_sequences", "pad_token_id"):
+        if not isinstance(values.get(key), int | float | None):
+            return f"`{key}` is no number"
+    limit = values.get("max_new_tokens")
+    if limit is not None and limit <= 0:
+        return f"`max_new_tokens` must be greater than 0, but is {limit}"
     sequences, beams = values.get("num_return_sequences"), values.get("num_beams")
-    alone = not (isinstance(beams, int) and beams > 1) and values.get("do_sample") is not True
-    if isinstance(sequences, int) and sequences > 1 and alone:
+    alone = not (isinstance(beams, int) and beams > 1) and values.get("do_sample") != True  # noqa: E712 - 1 samples as well
+    if sequences is not None and sequences > 1 and alone:
         return f"`num_return_sequences` {sequences} without sampling or beams"
     stopping = values.get("early_stopping")
-    if stopping is not None and not isinstance(stopping, bool) and stopping != "never":
+    if not isinstance(stopping, bool | None) and stopping not in (0, 1, "never"):
         return "`early_stopping` must be a boolean or `never`"
+    if values.get("cache_implementation") is not None and values["cache_implementation"] not in _CACHES:
+        return "`cache_implementation` has no known value"
     argument = next((key for key in values if key in _ARGUMENTS_OF_GENERATE), None)
     return f"`{argument}` is an argument of generate(), not a setting" if argument else None
 
 
 def generation_ids(model: Model) -> Answer[Ids] | None:
-    """The ids of generation_config.json; None when the loader behaves as if there were no such file (absent, or not a JSON object)."""
+    """The ids of generation_config.json; None when the loader behaves as if there were no such file (absent, or not JSON)."""
     document = model.document("generation_config.json")
     if isinstance(document, Unknown):
         return Unknown(f"generation_config.json {document.reason}", document.places)
     return stated(model, "generation_config.json") if model.readable("generation_config.json") else None
+
+
+def raw_config_ids(model: Model) -> Answer[Ids]:
+    """The ids that transformers 5 reads from the raw config.json in place of an absent generation_config.json.
+
+    The top level, else the first of decoder, generator and text_config that is filled (configuration_utils.py:1306-1317 in 5.24.0, executed).
+    """
+    top = stated(model, "config.json")
+    config = model.mapping("config.json")
+    inner = next((key for key in ("decoder", "generator", "text_config") if config.get(key)), None)
+    return stated(model, "config.json", inner) if isinstance(top, Missing) and inner else top
 
 
 def config_ids(model: Model, *, class_default: bool, text_config: bool) -> Answer[Ids]:
@@ -149,10 +170,13 @@ def _doubt(key: str, value: Any) -> str:
 def tokenizer_loads(model: Model) -> Answer[bool]:
     """False where AutoTokenizer raises for what tokenizer_config.json says of the roles; Unknown where we cannot tell, True otherwise."""
     for name in ROLES:
-        value = model.mapping("tokenizer_config.json").get(name)
-        typed = isinstance(value, dict) and cast("dict[str, Any]", value).get("__type") == "AddedToken"
+        source = next((file for file in role_sources(model) if name in model.mapping(file)), "")
+        value = model.mapping(source).get(name)
+        typed = isinstance(value, dict) and (
+            source != "tokenizer_config.json" or cast("dict[str, Any]", value).get("__type") == "AddedToken"
+        )
         if value is not None and not isinstance(value, str) and not typed:
-            return Known(value=False, places=(model.place("tokenizer_config.json", f"/{name}"),))
+            return Known(value=False, places=(model.place(source, f"/{name}"),))
     table = tokens(model)
     if isinstance(table, Missing) and not _vocabulary(model):
         return Unknown("there is no tokenizer file that could be read", table.places)
@@ -162,9 +186,8 @@ def tokenizer_loads(model: Model) -> Answer[bool]:
 def tokenizer_id(model: Model) -> Answer[int]:
     """The id of the loaded tokenizer's EOS token on transformers 5, where the files allow to tell it.
 
-    Missing when the tokenizer has no EOS. A role string without an id is appended behind the last token. Two ways of numbering
-    exist (a class that rebuilds its backend, and one that takes the file); where they differ tokenizer_class decides, and for a class
-    that we cannot place the answer is Unknown.
+    Missing when the tokenizer has no EOS. A role string without an id is appended behind the last token. A class that rebuilds its
+    backend numbers differently from one that takes the file; where the class depends on the version, so may the id, and it is Unknown.
     """
     string, table = role(model, "eos_token"), tokens(model)
     if not isinstance(string, Known):
@@ -174,19 +197,15 @@ def tokenizer_id(model: Model) -> Answer[int]:
         if isinstance(answer, Known) and not _vocabulary(model):
             return Unknown("no vocabulary file could be read, so the ids of the loaded tokenizer cannot be told", answer.places)
         return answer
-    taken = [*table.value.file.vocab.values(), *(token.id for token in table.value.added.values())]
-    found = table.value.id_of(string.value)
-    plain = max(max(taken, default=-1) + 1, len(table.value.file.vocab)) if found is None else found
-    rebuilt = rebuilt_id(model, string.value)
-    if rebuilt in (plain, None):
-        return Known(plain, string.places)
-    declared = model.mapping("tokenizer_config.json").get("tokenizer_class")
-    name = declared.removesuffix("Fast") if isinstance(declared, str) else ""
-    if name in _GENERIC:
-        return Known(plain, string.places)
-    if name in _REBUILT:
-        return Known(rebuilt, string.places)
-    return Unknown(f"{string.value} is {plain} or {rebuilt}, by the class that transformers picks", string.places)
+    plain = table.value.id_of(string.value)
+    if plain is None:
+        plain = number(
+            table.value.file, (AddedToken(string.value, 0, special=True),), {t.text: t.id for t in table.value.added.values()}
+        )[string.value]
+    ids = {rebuilt_id(model, string.value) if rebuilds(name) else plain for name in candidates(model) or ("",)}
+    if len(ids) == 1 and None not in ids:
+        return Known(cast("int", ids.pop()), string.places)
+    return Unknown(f"the id of {string.value} depends on the class that the version of transformers picks", string.places)
 
 
 def _vocabulary(model: Model) -> bool:
@@ -198,8 +217,12 @@ def _vocabulary(model: Model) -> bool:
 
 
 def generation_config_loads(model: Model) -> Answer[bool]:
-    """False where GenerationConfig raises ValueError; a file that is absent or not JSON hinders nobody."""
-    refused = generation_config_refused(model.mapping("generation_config.json"))
+    """False where GenerationConfig raises ValueError or TypeError; a file that is absent or not JSON hinders nobody."""
+    document = model.document("generation_config.json")
+    no_object = (
+        isinstance(document, Known) and isinstance(document.value, Document) and not isinstance(document.value.value, dict)
+    )
+    refused = no_object or generation_config_refused(model.mapping("generation_config.json"))
     return Known(value=not refused, places=(model.place("generation_config.json"),))
 
 

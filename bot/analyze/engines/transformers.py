@@ -11,8 +11,10 @@ from bot.analyze.engines.from_transformers import (
     config_ids,
     config_loads,
     config_needs_remote_code,
+    generation_config_loads,
     generation_config_refused,
     generation_ids,
+    raw_config_ids,
 )
 from bot.analyze.engines.prediction import Prediction
 from bot.analyze.model.folder import Model
@@ -36,16 +38,26 @@ def predict(model: Model, version: str) -> Prediction:
 
 
 def _stops(model: Model, major: int) -> Answer[Any]:
+    loads = generation_config_loads(model)
+    if isinstance(loads, Known) and not loads.value:
+        return Known(None, loads.places)
     listed = generation_ids(model)
-    if listed is not None:
-        if generation_config_refused(model.mapping("generation_config.json")):
-            return Known(None, (model.place("generation_config.json"),))
-    else:
-        loads = config_loads(model)
-        if not (isinstance(loads, Known) and loads.value):
-            return Known(None, loads.places) if isinstance(loads, Known) else loads
-        # 5.x hands the raw config.json to GenerationConfig, which knows neither class defaults nor nested configs.
-        listed = config_ids(model, class_default=major < 5, text_config=major < 5)
-    if isinstance(listed, Missing):
+    if listed is None:
+        listed = _from_config(model, major)
+    if isinstance(listed, Missing) or (isinstance(listed, Known) and not listed.value):
         return Known(None, listed.places)
     return Known(sorted(listed.value), listed.places) if isinstance(listed, Known) else listed
+
+
+def _from_config(model: Model, major: int) -> Answer[Any]:
+    """The ids of config.json, which counts only without a generation_config.json; Known(()) when the model does not load."""
+    loads = config_loads(model)
+    if not (isinstance(loads, Known) and loads.value):
+        return Known((), loads.places) if isinstance(loads, Known) else loads
+    if major < 5:
+        return config_ids(model, class_default=True, text_config=True)
+    if generation_config_refused(
+        model.mapping("config.json")
+    ):  # its generation settings are checked as those of the file would be
+        return Known((), (model.place("config.json"),))
+    return raw_config_ids(model)

@@ -7,25 +7,12 @@ from functools import cached_property
 from typing import Any, cast
 
 from bot.analyze.model.folder import Model, fact
-from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile, number, read, stray_piece
+from bot.analyze.model.tokenizer_class import candidates, roles
+from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile, number, read, refusal
 from bot.answer import Answer, Known, Missing, Unknown
 from bot.place import Place
 
 ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
-
-# Class defaults where tokenizer_config.json is silent (facts/transformers.md sections 2.3 and 7.3, transformers 4.46.3 - 5.24.0).
-_CLASS_ROLES: dict[str, dict[str, str]] = {
-    "Qwen2Tokenizer": {"eos_token": "<|endoftext|>", "unk_token": "<|endoftext|>", "pad_token": "<|endoftext|>"},
-    "LlamaTokenizer": {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"},
-    "GemmaTokenizer": {
-        "bos_token": "<bos>",
-        "eos_token": "<eos>",
-        "unk_token": "<unk>",
-        "pad_token": "<pad>",
-        "mask_token": "<mask>",
-    },
-    "GPT2Tokenizer": {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>", "unk_token": "<|endoftext|>"},
-}
 
 
 @dataclass(frozen=True)
@@ -77,34 +64,32 @@ def tokens(model: Model) -> Answer[TokenTable]:
     """
     file = tokenizer_file(model)
     entries = _entries(model)
-    if "tokenizer.json" not in model.settled:
-        stray = model.parsed("tokenizer.json", stray_piece)
-        if isinstance(stray, Known) and stray.value is not None:
-            return Unknown(
-                f"tokenizer.json is refused: its merges need {stray.value!r}, which is not in the vocabulary", stray.places
-            )
+    if isinstance(file, Known) and isinstance(file.value, NotTokenizer):
+        return Unknown(f"tokenizer.json {file.value.message}", file.places)
+    if isinstance(file, Known) and "tokenizer.json" not in model.settled:
+        refused = model.parsed("tokenizer.json", refusal)
+        if isinstance(refused, Known) and refused.value is not None:
+            return Unknown(f"tokenizer.json is refused by the tokenizers library: {refused.value}", refused.places)
     if isinstance(file, Known) and isinstance(file.value, TokenizerFile):
-        ids = number(file.value.vocab, file.value.added)
+        ids = number(file.value, file.value.added)
         flags = {token.content: (token.special, f"/added_tokens/{i}") for i, token in enumerate(file.value.added)}
         added = {text: Token(text, i, flags[text][0], ("tokenizer.json", flags[text][1])) for text, i in ids.items()}
-        ids = number(file.value.vocab, tuple(entry for entry, _ in entries), ids)
+        ids = number(file.value, tuple(entry for entry, _ in entries), ids)
         for entry, place in entries:
             if entry.content in ids:  # flags of tokenizer_config.json override those of tokenizer.json, ids do not
                 known = added.get(entry.content)
                 added[entry.content] = Token(entry.content, ids[entry.content], entry.special, known.place if known else place)
         return Known(TokenTable(added, file.value, complete=True, declared=False))
-    if isinstance(file, Known):
-        return Unknown(f"tokenizer.json {cast('NotTokenizer', file.value).message}", file.places)
     if isinstance(file, Unknown) and not entries:
         return Unknown(f"tokenizer.json {file.reason}", file.places)
     if not entries:
         return Missing(file.places)
     table = {entry.content: Token(entry.content, entry.id, entry.special, place) for entry, place in entries}
-    return Known(TokenTable(table, TokenizerFile({}, ()), complete=False, declared=True))
+    return Known(TokenTable(table, TokenizerFile({}, 0, ()), complete=False, declared=True))
 
 
 def rebuilt_id(model: Model, text: str) -> int | None:
-    """The id of a token on transformers 5 in a class that rebuilds its backend (Qwen2Tokenizer, LlamaTokenizer, …).
+    """The id of a token on transformers 5 in a class that rebuilds its backend (Qwen2Tokenizer, LlamaTokenizer, …); None when it cannot be told.
 
     Such a class takes only the vocabulary of tokenizer.json; the added tokens come from added_tokens_decoder by declared id, or without
     that key from tokenizer.json's list, the last entry of an id winning, then the roles (facts/transformers.md, correction C1).
@@ -117,10 +102,13 @@ def rebuilt_id(model: Model, text: str) -> int | None:
     else:
         by_id = {entry.id: entry for entry in (*(e for e, _ in _entries(model)), *file.value.added)}
         entries = [by_id[i] for i in sorted(by_id)]
-    strings = [answer.value for answer in (role(model, name) for name in ROLES) if isinstance(answer, Known)]
-    return number(file.value.vocab, (*entries, *(AddedToken(s, 0, special=True) for s in strings))).get(
-        text, file.value.vocab.get(text)
-    )
+    ids = number(file.value, tuple(entries))
+    if text in ids or text in file.value.vocab:
+        return ids.get(text, file.value.vocab.get(text))
+    strings = {answer.value for answer in (role(model, name) for name in ROLES) if isinstance(answer, Known)}
+    appended = [s for s in strings if s and s not in ids and s not in file.value.vocab]
+    # Which of several roles is appended first differs by class.
+    return number(file.value, (AddedToken(text, 0, special=True),), ids)[text] if appended == [text] else None
 
 
 def _entries(model: Model) -> list[tuple[AddedToken, tuple[str, str]]]:
@@ -153,27 +141,38 @@ def role(model: Model, name: str) -> Answer[str]:
     """The string that holds a role, from the file that wins.
 
     tokenizer_config.json with the key added_tokens_decoder wins and special_tokens_map.json is not read; without that key
-    special_tokens_map.json overrides it (measured on transformers 4.46.3, 4.57.6 and every 5.x: facts/transformers.md 2.3);
-    then the class default.
+    special_tokens_map.json overrides it (measured on transformers 4.46.3, 4.57.6 and every 5.x: facts/transformers.md 2.3). Null is a
+    statement: the role is then empty. Where no file has the key, or it holds an empty string, the default of the class counts.
     """
-    config = model.mapping("tokenizer_config.json")
-    sources = ["tokenizer_config.json"]
-    if "added_tokens_decoder" not in config:
-        sources.insert(0, "special_tokens_map.json")
-    for source in sources:
+    for source in role_sources(model):
         unread = model.document(source)
         if isinstance(unread, Unknown):
             return Unknown(f"{source} {unread.reason}", unread.places)
-        found = model.mapping(source).get(name)
-        if found is None:
+        values = model.mapping(source)
+        if name not in values:
             continue
+        found = values[name]
         text = cast("dict[str, Any]", found).get("content") if isinstance(found, dict) else found
         place = model.place(source, f"/{name}")
-        return Known(text, (place,)) if isinstance(text, str) else Unknown(f"{source} gives {name} no text", (place,))
-    declared = config.get("tokenizer_class")
-    default = _CLASS_ROLES.get(declared.removesuffix("Fast"), {}).get(name) if isinstance(declared, str) else None
+        if text is None:
+            return Missing((place,))
+        if not isinstance(text, str):
+            return Unknown(f"{source} gives {name} no text", (place,))
+        if text:
+            return Known(text, (place,))
+        break
+    defaults = {roles(candidate).get(name) for candidate in candidates(model)}
     places = (model.place("tokenizer_config.json", "/tokenizer_class"),)
-    return Known(default, places) if default is not None else Missing(places)
+    if len(defaults) > 1:
+        return Unknown(f"whether the class gives {name} a default depends on the version of transformers", places)
+    default = next(iter(defaults), None)
+    return Missing(places) if default is None else Known(default, places)
+
+
+def role_sources(model: Model) -> tuple[str, ...]:
+    """The files that may state a role, the one that wins first."""
+    decoder = "added_tokens_decoder" in model.mapping("tokenizer_config.json")
+    return ("tokenizer_config.json",) if decoder else ("special_tokens_map.json", "tokenizer_config.json")
 
 
 def texts_of(model: Model) -> Mapping[int, str]:
