@@ -24,6 +24,7 @@ from bot.publish.runner import Runner
 from bot.publish.summary import summary
 from bot.publish.words import plural
 from bot.settings import FailOn, Settings
+from bot.settings_file import from_file
 from bot.sides import Sides, sides
 from bot.snapshot import Text
 
@@ -182,7 +183,7 @@ def _judge(
 def _settings(given: Environment, opened: Sides) -> Settings:
     names = {option.name for option in settings.options()}
     inputs = settings.from_texts("inputs of the action", {name: text for name, text in given.inputs.items() if name in names})
-    return settings.settle(inputs, *([settings.from_file(opened.settings)] if opened.settings is not None else []))
+    return settings.settle(inputs, *([from_file(opened.settings)] if opened.settings is not None else []))
 
 
 def _texts(todo: Job, opened: Sides) -> tuple[Text, ...]:

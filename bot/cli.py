@@ -1,108 +1,108 @@
 """The command line: every option's parser and help, and which view is printed."""
 
+import argparse
 import os
 import sys
-from enum import Enum
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, NoReturn, get_args
 
 import msgspec
-from cyclopts import App, CycloptsError, Parameter
 
 from bot import __version__
-from bot.analyze.records import Comparison
+from bot.analyze.records import Comparison, FailOn
 from bot.errors import CannotLookError, UsageError
 from bot.run import compare, exit_status
-from bot.settings import FailOn
 
 if TYPE_CHECKING:
     from bot.analyze.checks.check import Loaded
 
-app = App(
-    name="model-repo-drift",
-    help="Compare two revisions of a model repository and say what newly goes wrong, per inference engine.",
-    version=__version__,
-)
+FORMATS = ("text", "json", "markdown", "summary")
+STATUS = "exit status: 0 nothing new at or above --fail-on; 1 such findings; 2 wrong usage or settings; 3 could not look"
 
 
-class Format(Enum):
-    """How a comparison is printed."""
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are ours: one line, exit status 2."""
 
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
-    SUMMARY = "summary"
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
-@app.command(name="compare")
-def compare_command(
-    base: str = "",
-    head: str = "",
-    /,
-    *,
-    repo: Path = Path(),
-    staged: Annotated[bool, Parameter(negative="")] = False,
-    history: Path | None = None,
-    format: Format = Format.TEXT,  # noqa: A002 - the option's name
-    fail_on: FailOn = "error",
-    output: Path | None = None,
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
-    verbose: Annotated[bool, Parameter(name=["--verbose", "-v"], negative="")] = False,
-) -> int:
-    """Compare BASE with HEAD and print what HEAD newly gets wrong.
-
-    Parameters
-    ----------
-    base
-        A folder, or git:<revision> of the clone given by --repo. Two git revisions are compared from their merge base on.
-    head
-        A folder, or git:<revision>.
-    repo
-        The clone that git: revisions are read from. Nothing is checked out.
-    staged
-        Compare what is staged for the next commit with HEAD, instead of BASE and HEAD.
-    history
-        A JSON file with refs and their commits, for claims about commits where there is no clone.
-    format
-        text, json (schema/comparison-1.json), markdown (the comment) or summary.
-    fail_on
-        Exit with 1 from this severity of a new finding on.
-    output
-        Write to this file instead of standard output.
-    quiet
-        Print nothing; only the exit status speaks.
-    verbose
-        Show notes and folded parts in full (text only).
-
-    """
-    if staged == bool(base or head) or bool(base) != bool(head):
+def _compare(given: argparse.Namespace) -> int:
+    """Compare BASE with HEAD and print what HEAD newly gets wrong."""
+    base, head = str(given.base), str(given.head)
+    if given.staged == bool(base or head) or bool(base) != bool(head):
         raise UsageError("compare takes BASE and HEAD, two folders or git:<revision>, or --staged instead of them")
-    comparison = compare(base=base or "git:HEAD", head=head or "git:HEAD", repo=repo, history=history, staged=staged)
-    _write(_shown(comparison, format, verbose=verbose, color=output is None and _color()), output, quiet=quiet)
-    return exit_status(comparison, fail_on)
+    comparison = compare(
+        base=base or "git:HEAD", head=head or "git:HEAD", repo=given.repo, history=given.history, staged=given.staged
+    )
+    shown = _shown(comparison, given.format, verbose=given.verbose, color=given.output is None and _color())
+    _write(shown, given.output, quiet=given.quiet)
+    return exit_status(comparison, given.fail_on)
 
 
-@app.command
-def explain(check: str = "", /) -> int:
-    """Print what a check sees, why it matters, how to fix it and when it keeps silent; without a name, list them all."""
+def _compare_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("base", metavar="BASE", nargs="?", default="", help="a folder, or git:<revision> of the clone given by --repo")
+    add("head", metavar="HEAD", nargs="?", default="", help="likewise; two git revisions are compared from their merge base on")
+    add("--repo", metavar="DIR", type=Path, default=Path(), help="the clone; nothing is checked out (default: this folder)")
+    add("--staged", action="store_true", help="compare what is staged for the next commit with HEAD")
+    add("--history", metavar="FILE", type=Path, help="refs and their commits as JSON, for claims about commits without a clone")
+    add("--format", choices=FORMATS, default="text", help="markdown is the comment, summary the job summary (default: text)")
+    add("--fail-on", choices=get_args(FailOn), default="error", help="exit with 1 from this severity on (default: error)")
+    add("--output", metavar="FILE", type=Path, help="write to this file instead of standard output")
+    add("-q", "--quiet", action="store_true", help="print nothing; only the exit status speaks")
+    add("-v", "--verbose", action="store_true", help="show notes and folded parts in full (text only)")
+
+
+def _explain(given: argparse.Namespace) -> int:
+    """Print what a check sees, why it matters, how to fix it and when it keeps silent."""
     from bot.analyze.checks.check import checks  # noqa: PLC0415 - only this command needs them here
 
     found = {loaded.id: loaded for loaded in checks()}
-    if not check:
+    if not given.check:
         _write("".join(f"{name:34} {loaded.check.title}\n" for name, loaded in found.items()), None)
         return 0
-    if check not in found:
-        raise UsageError(f"there is no check {check!r}; `model-repo-drift explain` lists them")
-    _write(_page(found[check]), None)
+    if given.check not in found:
+        raise UsageError(f"there is no check {given.check!r}; `model-repo-drift explain` lists them")
+    _write(_page(found[given.check]), None)
     return 0
 
 
-@app.command
-def action() -> int:
+def _explain_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("check", metavar="CHECK", nargs="?", default="", help="its id; without one, all are listed")
+
+
+def _action(_: argparse.Namespace) -> int:
     """Run as a GitHub Action: everything is read from the environment that the runner sets."""
     from bot.action import main as act  # noqa: PLC0415 - PyGithub takes longer to import than everything else together
 
     return act()
+
+
+def _no_options(_: argparse.ArgumentParser) -> None:
+    pass
+
+
+COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[argparse.ArgumentParser], None]]] = {
+    "compare": (_compare, _compare_options),
+    "explain": (_explain, _explain_options),
+    "action": (_action, _no_options),
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    about = "Compare two revisions of a model repository and say what newly goes wrong, per inference engine."
+    whole = _Parser(prog="model-repo-drift", description=about, epilog=STATUS, allow_abbrev=False)
+    whole.add_argument("--version", action="version", version=__version__)
+    commands = whole.add_subparsers(metavar="COMMAND", required=True)
+    for name, (act, options) in COMMANDS.items():
+        said = act.__doc__ or ""
+        command = commands.add_parser(name, help=said, description=said, allow_abbrev=False)
+        options(command)
+        command.set_defaults(act=act)
+    return whole
 
 
 def _page(loaded: "Loaded") -> str:
@@ -118,14 +118,14 @@ def _page(loaded: "Loaded") -> str:
     return f"{loaded.id}: {check.title}\n\n" + "".join(f"{name}: {said}\n" for name, said in rows.items() if said)
 
 
-def _shown(comparison: Comparison, view: Format, *, verbose: bool, color: bool) -> str:
-    if view is Format.JSON:
+def _shown(comparison: Comparison, view: str, *, verbose: bool, color: bool) -> str:
+    if view == "json":
         return msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode() + "\n"
     from bot.publish import comment, links, summary, text  # noqa: PLC0415 - start-up is most of a comparison's time
 
-    if view is Format.MARKDOWN:
+    if view == "markdown":
         return comment.comment(comparison, links=links.Links())
-    if view is Format.SUMMARY:
+    if view == "summary":
         return summary.summary(comparison, links.Links())
     return text.text(comparison, color=color, verbose=verbose)
 
@@ -144,17 +144,19 @@ def _write(shown: str, output: Path | None, *, quiet: bool = False) -> None:
         sys.stdout.write(shown)
 
 
-def main() -> None:
+def run() -> None:
     """Run a command and exit with its status: 0, 1 for findings, 2 for wrong usage, 3 for not being able to look."""
     try:
-        status = app(exit_on_error=False, print_error=False, result_action="return_value")
-    except (CycloptsError, UsageError) as error:
+        given = parser().parse_args()
+        status: int = given.act(given)
+        sys.stdout.flush()
+    except UsageError as error:
         sys.stderr.write(f"model-repo-drift: {_one_line(error)}\n")
         raise SystemExit(2) from None
     except CannotLookError as error:
         sys.stderr.write(f"model-repo-drift: {_one_line(error)}\n")
         raise SystemExit(3) from None
-    raise SystemExit(status if isinstance(status, int) else 0)
+    raise SystemExit(status)
 
 
 def _one_line(error: Exception) -> str:

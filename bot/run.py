@@ -2,16 +2,14 @@
 
 import os
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 
 from bot.analyze import jail
-from bot.analyze.records import Comparison
+from bot.analyze.records import Comparison, FailOn
 from bot.errors import CannotLookError
 from bot.fetch.gather import gather
 from bot.fetch.history import History
 from bot.fetch.source import Source
-from bot.settings import FailOn
 from bot.snapshot import Exchange, Text
 
 
@@ -26,7 +24,7 @@ def compare(
     repository: str = "",
 ) -> Comparison:
     """Compare two revisions; the parameters are those of `gather`. Raises UsageError or CannotLookError."""
-    with tempfile.TemporaryDirectory(prefix="model-repo-drift-") as folder, jail.Cell(_needed(os.environ)) as cell:
+    with tempfile.TemporaryDirectory(prefix="model-repo-drift-") as folder, jail.Cell(os.environ) as cell:
         exchange = gather(
             Path(folder),
             base=base,
@@ -47,11 +45,6 @@ def _require_contents(exchange: Exchange) -> None:
     unread = next((file for file in files if file.unread), None)
     if unread is not None and all(file.content is None for file in files):
         raise CannotLookError(f"no file of the changed model folders could be read: {unread.path}: {unread.unread}")
-
-
-def _needed(environment: Mapping[str, str]) -> dict[str, str]:
-    """What a Python interpreter may need to start."""
-    return {name: environment[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in environment}
 
 
 def exit_status(comparison: Comparison, fail_on: FailOn) -> int:

@@ -4,18 +4,17 @@ import difflib
 import re
 import typing
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, cast
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
-import yaml
 from msgspec import Meta
 
+from bot.analyze.records import FailOn
 from bot.errors import UsageError
 
 FILE = ".github/model-repo-drift.yml"
 """The settings file of the base revision: a pull request cannot change how it is judged itself."""
 
-FailOn: TypeAlias = Literal["error", "warning", "note", "unchecked", "never"]
 CommentId: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z0-9]+([._-][A-Za-z0-9]+)*$", max_length=64)]
 Login: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*(\[bot\])?$", max_length=64)]
 
@@ -62,17 +61,6 @@ class Option(NamedTuple):
     help: str
 
 
-class _Strict(yaml.SafeLoader):
-    """YAML without code, and with an error where a key stands twice."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 - PyYAML's
-        keys = [key.value for key, _ in node.value]
-        twice = next((key for key in keys if keys.count(key) > 1), None)
-        if twice is not None:
-            raise yaml.YAMLError(f"the key {twice!r} stands twice")
-        return super().construct_mapping(node, deep)
-
-
 def settle(*layers: Layer) -> Settings:
     """The settings that `layers` give, the first one that names an option winning.
 
@@ -84,21 +72,6 @@ def settle(*layers: Layer) -> Settings:
             checked = _checked(layer.source, name, value)
             chosen.setdefault(name, checked)
     return msgspec.convert(chosen, Settings)
-
-
-def from_file(content: bytes, source: str = FILE) -> Layer:
-    """Read a settings file (YAML, an object of options). Raises UsageError when it is none."""
-    try:
-        chosen = yaml.load(content.decode("utf-8"), _Strict)  # noqa: S506 - a SafeLoader
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{source}: byte {error.start} is not UTF-8; save the file as UTF-8") from None
-    except yaml.YAMLError as error:
-        raise UsageError(f"{source}: not YAML: {_one_line(str(error))}") from None
-    if chosen is None:  # an empty file chooses nothing
-        return Layer(source, {})
-    if not isinstance(chosen, dict):
-        raise UsageError(f"{source}: holds no options; write lines such as `fail_on: warning`")
-    return Layer(source, {str(name): value for name, value in cast("dict[object, object]", chosen).items()})
 
 
 def from_texts(source: str, texts: Mapping[str, str]) -> Layer:
@@ -159,9 +132,5 @@ def _meta(hint: object) -> Meta:
 
 
 def _shown(value: object) -> str:
-    text = _one_line(repr(value))
+    text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

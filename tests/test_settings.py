@@ -7,7 +7,8 @@ import jsonschema
 import pytest
 
 from bot.errors import UsageError
-from bot.settings import FILE, Layer, Settings, from_file, from_texts, json_schema, options, settle
+from bot.settings import FILE, Layer, Settings, from_texts, json_schema, options, settle
+from bot.settings_file import from_file
 
 SCHEMA = Path(__file__).parent.parent / "schema" / "settings-1.json"
 

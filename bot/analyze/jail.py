@@ -2,17 +2,14 @@
 
 import os
 import selectors
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
-import bot
-from bot.analyze.limits import hide_environment
+from bot.analyze import child
 from bot.analyze.records import Comparison
 from bot.errors import CannotLookError
 from bot.snapshot import Exchange
@@ -21,12 +18,8 @@ SECONDS = 75.0
 LARGEST = 64 << 20
 RESTARTS = 5
 
-# -I leaves out the working directory, the user's packages and every PYTHON* variable; the package's own folder comes last.
-_START = "import sys; sys.path.append(sys.argv.pop(1)); import runpy; runpy.run_module('bot.analyze', run_name='__main__', alter_sys=True)"
 
-
-@dataclass(frozen=True)
-class _Ended:
+class _Ended(NamedTuple):
     status: int | None  # None when it had to be killed
     output: bytes
     errors: str
@@ -34,34 +27,17 @@ class _Ended:
 
 
 class Cell:
-    """A child process that has imported everything and waits to be given a folder; starting it early costs no time later.
-
-    `environment` is what the child gets besides its own few variables: what the interpreter needs to start, and no secret.
-    """
+    """A child that has imported everything and waits to be given a folder. `environment` is what another one would be started with."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
-        hide_environment()
         self._environment = environment
-        root = str(Path(bot.__file__).parent.parent)
-        self._child = subprocess.Popen(
-            [sys.executable, "-I", "-c", _START, root],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**environment, "LC_ALL": "C.UTF-8", "TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1"},
-            cwd="/",
-        )
+        self._child = child.take(environment)
 
     def __enter__(self) -> "Cell":
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._child.poll() is None:
-            self._child.kill()
-        self._child.wait()
-        for stream in (self._child.stdin, self._child.stdout, self._child.stderr):
-            if stream is not None:
-                stream.close()
+        child.end(self._child)
 
     def run(self, folder: Path) -> Comparison:
         """Analyze an exchange folder.
@@ -97,11 +73,11 @@ class Cell:
         return _Ended(None if reason else status, output, errors.decode("utf-8", "replace"), reason)
 
 
-def _collect(child: "subprocess.Popen[bytes]") -> tuple[bytes, bytes, str]:
+def _collect(running: child.Child) -> tuple[bytes, bytes, str]:
     """Read both streams until they end or a limit is reached; then the reason says which."""
-    assert child.stdout is not None  # noqa: S101 - both are pipes
-    assert child.stderr is not None  # noqa: S101
-    parts: dict[int, list[bytes]] = {child.stdout.fileno(): [], child.stderr.fileno(): []}
+    assert running.stdout is not None  # noqa: S101 - both are pipes
+    assert running.stderr is not None  # noqa: S101
+    parts: dict[int, list[bytes]] = {running.stdout.fileno(): [], running.stderr.fileno(): []}
     streams = list(parts)
     size, until = 0, time.monotonic() + SECONDS
     with selectors.DefaultSelector() as waiting:

@@ -4,7 +4,6 @@ import ctypes
 import errno
 import os
 import platform
-import resource
 import struct
 import sys
 
@@ -40,6 +39,8 @@ def confine(*, seconds: int, memory: int) -> tuple[str, ...]:
     """
     if not sys.platform.startswith("linux"):
         return ("the process that reads the repository has no limits on this system",)
+    import resource  # noqa: PLC0415 - not there on every system
+
     missing: list[str] = []
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))

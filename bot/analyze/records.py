@@ -5,7 +5,7 @@ Everything a person or a program sees is a view of it.
 """
 
 import hashlib
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 
@@ -14,6 +14,8 @@ from bot.place import Place
 Severity = Literal["error", "warning", "note"]
 Confidence = Literal["certain", "likely", "guess"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+FailOn: TypeAlias = Literal["error", "warning", "note", "unchecked", "never"]
+"""From which severity of a new finding on a run fails; "unchecked" also fails when something could not be checked."""
 
 
 class Fix(msgspec.Struct, frozen=True):

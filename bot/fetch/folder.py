@@ -55,8 +55,9 @@ class FolderSource:
 
     def read(self, file: File) -> bytes:
         """Return the bytes of a file. Raises UnreadError when it is gone, forbidden or no longer a file."""
-        with self._open(file) as descriptor:
-            return b"".join(descriptor)
+        with self._open(file, whole=True) as blocks:
+            parts = list(blocks)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def close(self) -> None:
         """Do nothing: no file stays open."""
@@ -100,15 +101,16 @@ class FolderSource:
             return File(file.path, file.kind, size=file.size, unread=str(reason))
         return _with_oid(file, digest.hexdigest())
 
-    def _open(self, file: File) -> "_Blocks":
-        return _Blocks(self._where[file.path])
+    def _open(self, file: File, *, whole: bool = False) -> "_Blocks":
+        return _Blocks(self._where[file.path], max(BLOCK, file.size or 0) if whole else BLOCK)
 
 
 class _Blocks:
     """The bytes of one file, block by block; refuses anything that is not a plain file, also when it was swapped meanwhile."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, block: int) -> None:
         self._path = path
+        self._block = block
         self._descriptor = -1
 
     def __enter__(self) -> Iterator[bytes]:
@@ -125,7 +127,7 @@ class _Blocks:
         if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
             raise UnreadError("is no longer a file")
         try:
-            while block := os.read(self._descriptor, BLOCK):
+            while block := os.read(self._descriptor, self._block):
                 yield block
         except OSError as error:
             raise UnreadError(f"cannot be read: {error.strerror}") from error

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from bot.analyze.model.document import Document, NotJson, parse
-from bot.analyze.model.reader import Reader, pointed
+from bot.analyze.model.reader import LONGEST_POINTER, Reader, pointed
 from bot.answer import Answer, Known, Missing, Unknown
 from bot.place import Place, Revision
 from bot.snapshot import File
@@ -55,7 +55,7 @@ class Model:
     def is_pointer(self, name: str) -> bool:
         """Whether the file holds a Git LFS pointer."""
         file = self.files.get(name)
-        return file is not None and file.content is not None and bool(self.reader.parsed(file.content, pointed))
+        return file is not None and bool(self._pointed(file))
 
     def parsed(self, name: str, reader: Callable[[bytes], T]) -> Answer[T]:
         """What `reader` makes of a file's bytes, worked out once per content."""
@@ -70,8 +70,13 @@ class Model:
         """Why the content of a file cannot be read, "" when it can."""
         if file.content is None:
             return file.unread or "its content was not taken"
-        size = self.reader.parsed(file.content, pointed)
+        size = self._pointed(file)
         return f"is a Git LFS pointer{size}, its content is not available here" if size else ""
+
+    def _pointed(self, file: File) -> str:
+        """What `pointed` says of a file, without reading one that is too large for a pointer."""
+        small = file.content is not None and (file.size is None or file.size < LONGEST_POINTER)
+        return self.reader.parsed(cast("str", file.content), pointed) if small else ""
 
     def document(self, name: str) -> Answer[Document | NotJson]:
         """A JSON file, or why it is none."""

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 
+LONGEST_POINTER = 1024
 POINTER = b"version https://git-lfs.github.com/spec/v1"
 
 
@@ -36,7 +37,7 @@ class Reader:
 
 def pointed(content: bytes) -> str:
     """For a Git LFS pointer (the text that stands in for content stored elsewhere) the size it names, as " to 2.8 MB"; else ""."""
-    if len(content) >= 1024 or not content.startswith(POINTER):
+    if len(content) >= LONGEST_POINTER or not content.startswith(POINTER):
         return ""
     size = re.search(rb"^size (\d{1,15})$", content, re.MULTILINE)
     return f" to {int(size.group(1)) / 1e6:.1f} MB" if size else " of unknown size"

@@ -1,7 +1,6 @@
 """Which token has which id in one model folder, and which strings hold the roles (EOS, BOS, …)."""
 
-from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -26,6 +25,23 @@ class Token:
 
 
 @dataclass(frozen=True, eq=False)
+class _Texts(Mapping[int, str]):
+    """Texts by id; the vocabulary is turned round only when an id is not that of an added token."""
+
+    added: Mapping[int, str]
+    file: TokenizerFile
+
+    def __getitem__(self, number: int) -> str:
+        return self.added[number] if number in self.added else self.file.pieces[number]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter({**self.file.pieces, **self.added})
+
+    def __len__(self) -> int:
+        return len({**self.file.pieces, **self.added})
+
+
+@dataclass(frozen=True, eq=False)
 class TokenTable:
     """Every token of a model folder as a tokenizer will number it.
 
@@ -46,7 +62,7 @@ class TokenTable:
     @cached_property
     def texts(self) -> Mapping[int, str]:
         """The string of every id; an added token hides a vocabulary piece of the same id."""
-        return ChainMap({token.id: token.text for token in self.added.values()}, self.file.pieces)
+        return _Texts({token.id: token.text for token in self.added.values()}, self.file)
 
 
 @fact

@@ -1,0 +1,55 @@
+"""Start the process that reads a repository, early if possible: its imports take as long as those of the process that asks."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from bot.analyze.limits import hide_environment
+
+# -I leaves out the working directory, the user's packages and every PYTHON* variable; the package's own folder comes last.
+START = "import sys; sys.path.append(sys.argv.pop(1)); import runpy; runpy.run_module('bot.analyze', run_name='__main__', alter_sys=True)"
+_NEEDED = ("PATH", "LD_LIBRARY_PATH")
+
+Child = subprocess.Popen[bytes]
+_waiting: list[Child] = []
+
+
+def start(environment: Mapping[str, str]) -> Child:
+    """Start a child. Of `environment` it gets only what an interpreter needs to start, so no secret."""
+    hide_environment()
+    kept = {name: environment[name] for name in _NEEDED if name in environment}
+    return subprocess.Popen(
+        [sys.executable, "-I", "-c", START, str(Path(__file__).parent.parent.parent)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**kept, "LC_ALL": "C.UTF-8", "TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1"},
+        cwd="/",
+    )
+
+
+def prepare(environment: Mapping[str, str]) -> None:
+    """Start a child that waits for `take`, or for `dismiss`."""
+    _waiting.append(start(environment))
+
+
+def take(environment: Mapping[str, str]) -> Child:
+    """The child that waits, or a new one."""
+    return _waiting.pop() if _waiting else start(environment)
+
+
+def dismiss() -> None:
+    """End the child that nobody took."""
+    while _waiting:
+        end(_waiting.pop())
+
+
+def end(child: Child) -> None:
+    """End a child, whatever it does, and close its streams."""
+    if child.poll() is None:
+        child.kill()
+    child.wait()
+    for stream in (child.stdin, child.stdout, child.stderr):
+        if stream is not None:
+            stream.close()
