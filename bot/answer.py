@@ -1,30 +1,28 @@
 """The three answers to "what does this repository say about X?": known, missing, could not tell."""
 
-from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
+
+import msgspec
 
 from bot.place import Place
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Known(Generic[T]):
+class Known(msgspec.Struct, Generic[T], frozen=True):
     """A value that was read, and where it stands."""
 
     value: T
     places: tuple[Place, ...] = ()
 
 
-@dataclass(frozen=True)
-class Missing:
+class Missing(msgspec.Struct, frozen=True):
     """Nothing states the value; `places` says where one would look for it."""
 
     places: tuple[Place, ...] = ()
 
 
-@dataclass(frozen=True)
-class Unknown:
+class Unknown(msgspec.Struct, frozen=True):
     """The value could not be read; `reason` says why. Never to be taken for "fine"."""
 
     reason: str

@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, get_args
@@ -144,19 +145,23 @@ def _write(shown: str, output: Path | None, *, quiet: bool = False) -> None:
         sys.stdout.write(shown)
 
 
-def run() -> None:
-    """Run a command and exit with its status: 0, 1 for findings, 2 for wrong usage, 3 for not being able to look."""
+def run() -> int:
+    """Run a command and return its status: 0, 1 for findings, 2 for wrong usage, 3 for not being able to look."""
     try:
         given = parser().parse_args()
-        status: int = given.act(given)
-        sys.stdout.flush()
+        return given.act(given)
     except UsageError as error:
         sys.stderr.write(f"model-repo-drift: {_one_line(error)}\n")
-        raise SystemExit(2) from None
+        return 2
     except CannotLookError as error:
         sys.stderr.write(f"model-repo-drift: {_one_line(error)}\n")
-        raise SystemExit(3) from None
-    raise SystemExit(status)
+        return 3
+    except BrokenPipeError:
+        return 141
+    except Exception:  # noqa: BLE001 - a fault of ours is no finding: it must not end with status 1
+        traceback.print_exc()
+        sys.stderr.write("model-repo-drift: this is a fault in the program; nothing was judged\n")
+        return 3
 
 
 def _one_line(error: Exception) -> str:

@@ -13,7 +13,7 @@ from jinja2.filters import FILTERS
 from jinja2.tests import TESTS
 
 from bot import run
-from bot.analyze import jail
+from bot.analyze import child, jail
 from bot.analyze.comparison import compare
 from bot.analyze.model.reader import Reader
 from bot.analyze.records import Comparison
@@ -107,14 +107,13 @@ runpy.run_module("bot.analyze", run_name="__main__", alter_sys=True)
 
 def cell() -> Any:
     """A child with the environment that `run` gives it."""
-    story: Any = run
-    return jail.Cell(story._needed(os.environ))
+    return jail.Cell(os.environ)
 
 
 @pytest.fixture
 def probed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The answers of a child that was started as the real one is."""
-    monkeypatch.setattr(jail, "_START", PROBE)
+    monkeypatch.setattr(child, "START", PROBE)
     for name in ("GITHUB_TOKEN", "INPUT_TOKEN", "HF_TOKEN", "ACTIONS_RUNTIME_TOKEN", "HOME", "PYTHONPATH", "PYTHONSTARTUP"):
         monkeypatch.setenv(name, f"secret of {name}")
     with cell() as started:
@@ -254,7 +253,7 @@ def test_what_takes_too_long_by_itself_is_no_answer(tmp_path: Path, monkeypatch:
 @linux
 @pytest.mark.parametrize("name", ["loops", "a long text", "recursion", "deep brackets"])
 def test_limits_import_nothing_too_late(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jail, "_START", WALLED)
+    monkeypatch.setattr(child, "START", WALLED)
     rest_is_told(run.compare(**sides(tmp_path, ENDING[name])))
 
 
@@ -274,7 +273,7 @@ PARTS = {
 
 @linux
 def test_no_part_of_a_template_is_imported_too_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jail, "_START", WALLED)
+    monkeypatch.setattr(child, "START", WALLED)
     arguments = sides(tmp_path, "{{ messages }}")
     folder = tmp_path / "head" / "additional_chat_templates"
     folder.mkdir()
@@ -295,7 +294,7 @@ def test_no_part_of_a_template_is_imported_too_late(tmp_path: Path, monkeypatch:
 def test_the_wall_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for late in ("import colorsys", "open('/etc/hostname')"):
         again = WALLED.replace("    return missing", f"    {late}\n    return missing")
-        monkeypatch.setattr(jail, "_START", again)
+        monkeypatch.setattr(child, "START", again)
         with pytest.raises(CannotLookError, match="too late: "):
             run.compare(**sides(tmp_path, "x"))
 
@@ -336,7 +335,7 @@ def same_as_outside(tmp_path: Path, found: list[Path]) -> Comparison:
 @pytest.mark.needs("shared")
 @pytest.mark.parametrize("name", [f"group {i}" for i in range(6)] + ["hostile"])
 def test_nothing_is_imported_too_late(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jail, "_START", WALLED)
+    monkeypatch.setattr(child, "START", WALLED)
     found = groups()[name]
     assert found
     comparison = same_as_outside(tmp_path, found)
@@ -348,7 +347,7 @@ def test_nothing_is_imported_too_late(name: str, tmp_path: Path, monkeypatch: py
 
 @pytest.mark.needs("shared")
 def test_ugly_folders_through_the_jail(tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jail, "_START", WALLED)
+    monkeypatch.setattr(child, "START", WALLED)
     ugly = [path for path in sorted((shared / "corpus").glob("ugly-*")) if path.name != "ugly-hostile-template"]
     for path in ugly:
         shutil.copytree(path, tmp_path / "head" / path.name, symlinks=True)

@@ -5,7 +5,6 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -19,11 +18,11 @@ ENDLESS = "{% for i in range(99999) %}{% for j in range(99999) %}{% set x = i * 
 @pytest.fixture
 def watch() -> Iterator[list[str]]:
     """What is noted, with the watch put back afterwards."""
-    before = replace(WATCH)
+    before = WATCH.note, WATCH.refused
     noted: list[str] = []
     WATCH.note = noted.append
     yield noted
-    WATCH.note, WATCH.refused = before.note, before.refused
+    WATCH.note, WATCH.refused = before
 
 
 def digest(text: str) -> str:

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from bot.analyze.records import Claim
 from bot.place import Place
@@ -47,8 +48,7 @@ MOST = 2_000  # claims of one text
 _NEAR = 80  # characters before a word that tell what it is
 
 
-@dataclass(frozen=True)
-class _Word:
+class _Word(msgspec.Struct, frozen=True):
     """A hexadecimal word that may be a claim, and its 1-based line.
 
     `repository` is the one that the text speaks of ("" for this one): of a link, of a call around it, a project named before it.
@@ -128,7 +128,7 @@ def _of_inline(children: "list[Token]", line: int) -> Iterator[_Word]:
             linked = ""
         elif child.type == "code_inline":
             for word in _of_code(child.content, line):
-                yield replace(word, line=line)
+                yield msgspec.structs.replace(word, line=line)
             if not _LINK.match(linked):
                 yield from _of_quoted(child.content.strip(), before, line, about=about, sums=sums)
         elif child.type in ("softbreak", "hardbreak"):

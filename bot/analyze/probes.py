@@ -1,17 +1,17 @@
 """Conversations that are rendered to see what a chat template does."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True)
-class Probe:
+
+class Probe(msgspec.Struct, frozen=True):
     """A conversation with a name for people, and the variables that go with it."""
 
     name: str
     messages: tuple[Mapping[str, Any], ...]
-    variables: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    variables: Mapping[str, Any] = msgspec.field(default_factory=dict[str, Any])
 
 
 _USER = {"role": "user", "content": "Hi"}

@@ -6,12 +6,12 @@ import signal
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NoReturn, TypeVar, cast
 
 import jinja2
+import msgspec
 from jinja2 import nodes
 from jinja2.ext import Extension, loopcontrols
 from jinja2.parser import Parser
@@ -25,8 +25,7 @@ LONGEST = 4_000_000
 NOW = datetime(2026, 1, 2, 3, 4, 5)  # noqa: DTZ001 - transformers' strftime_now is naive local time
 
 
-@dataclass(frozen=True)
-class Prompt:
+class Prompt(msgspec.Struct, frozen=True):
     """What a template made of a conversation: `text`, or `error` with `kind`.
 
     Kinds: "syntax" (it does not parse), "declined" (raise_exception: the author's own refusal), "failed" (any other error while rendering),
@@ -125,8 +124,7 @@ def render(text: str, messages: Sequence[Mapping[str, Any]], tokens: Mapping[str
     return _limited(text, work)
 
 
-@dataclass
-class Watch:
+class Watch(msgspec.Struct):
     """What the process that owns this one tells and is told.
 
     `note` is given the sha256 of each template before work on it starts and "" after it; `refused` are the templates that made it

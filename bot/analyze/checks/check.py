@@ -3,18 +3,18 @@
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 from typing import Any
+
+import msgspec
 
 from bot.analyze.model.folder import Model
 from bot.analyze.records import Claim, Confidence, Finding, Fix, Severity
 from bot.place import Place
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """The texts of a check, which are its documentation, and its severity.
 
     `says` is what happens to people, as a clause after "This pull request"; `sees` says what it looks at, `why` what it costs whom, `fix` what to do, `wrong_when` where the same shape is meant and the check is silent.
@@ -33,8 +33,7 @@ class Check:
     cause: str = ""
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(msgspec.Struct, frozen=True):
     """What a check's function reports: the parts of a finding that the framework cannot know."""
 
     key: str
@@ -47,8 +46,7 @@ class Seen:
     fix: str = ""
 
 
-@dataclass(frozen=True)
-class Loaded:
+class Loaded(msgspec.Struct, frozen=True):
     """A check as it was found: its id, its texts, and whichever of its functions it has.
 
     `find` runs on base and on head and the framework compares; `find_in_change` runs once, on base and head of a model that exists on both sides;

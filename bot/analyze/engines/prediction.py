@@ -3,17 +3,17 @@
 import importlib
 import pkgutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol, cast
+
+import msgspec
 
 from bot.analyze.model.folder import Model
 from bot.analyze.records import Confidence
 from bot.answer import Answer, Known, Missing, Unknown
 
 
-@dataclass(frozen=True)
-class Prediction:
+class Prediction(msgspec.Struct, frozen=True):
     """What one version of one engine will do with a model folder.
 
     `fields` maps keys such as "stops" to answers: Known(None) is the engine's own "cannot get there" (it does not start),

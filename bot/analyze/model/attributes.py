@@ -2,13 +2,13 @@
 
 import fnmatch
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 NAME = ".gitattributes"
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """One line: the folder it stands in ("" for the root), its pattern, and what it makes of the filter (None: nothing)."""
 
     folder: str

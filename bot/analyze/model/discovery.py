@@ -1,8 +1,9 @@
 """Which folders of two snapshots are models, and which of them are the same model on both sides."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import cast
+
+import msgspec
 
 from bot.analyze.model import attributes
 from bot.analyze.model.document import Document, parse
@@ -32,8 +33,7 @@ _NAMES = {
 _ENDINGS = (".tiktoken", ".safetensors.index.json")
 
 
-@dataclass(frozen=True, eq=False)
-class Pair:
+class Pair(msgspec.Struct, frozen=True, eq=False):
     """One model on both sides; a side is None where the model does not exist there."""
 
     base: Model | None
@@ -69,8 +69,8 @@ def pairs(exchange: Exchange, reader: Reader) -> tuple[Pair, ...]:
         if old is not None and new is not None:
             same = {name for name, file in new.files.items() if file.oid and file.oid == getattr(old.files.get(name), "oid", "")}
             settled = frozenset(same)
-            old = replace(old, settled=settled, _facts={})
-            new = replace(new, name=old.folder, went=_went(old, new, base, head), settled=settled, _facts={})
+            old = msgspec.structs.replace(old, settled=settled, _facts={})
+            new = msgspec.structs.replace(new, name=old.folder, went=_went(old, new, base, head), settled=settled, _facts={})
         found.append(Pair(old, new))
     return tuple(found)
 

@@ -1,15 +1,15 @@
 """Read a JSON file as transformers reads it, and find the line of any value in it."""
 
 import json
-from dataclasses import dataclass
 from typing import Any, cast
+
+import msgspec
 
 _DECODER = json.JSONDecoder()
 _BLANK = " \t\n\r"
 
 
-@dataclass(frozen=True)
-class NotJson:
+class NotJson(msgspec.Struct, frozen=True):
     """Why a text is not JSON, in one clause, and the 1-based line and column where reading stopped."""
 
     message: str
@@ -17,8 +17,7 @@ class NotJson:
     column: int = 1
 
 
-@dataclass(frozen=True, eq=False)
-class Document:
+class Document(msgspec.Struct, frozen=True, eq=False):
     """A parsed JSON text. `value` is what `json.loads` gives: NaN is accepted, the last of two equal keys wins."""
 
     text: str

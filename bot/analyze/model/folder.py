@@ -1,8 +1,9 @@
 """One model folder of one revision: its files, and what they hold."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
+
+import msgspec
 
 from bot.analyze.model.document import Document, NotJson, parse
 from bot.analyze.model.reader import LONGEST_POINTER, Reader, pointed
@@ -13,8 +14,7 @@ from bot.snapshot import File
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
-class Model:
+class Model(msgspec.Struct, frozen=True, eq=False):
     """One model folder of a snapshot.
 
     `folder` is its path in this revision, `name` the base-side path that fingerprints use ("." for the root).
@@ -30,9 +30,9 @@ class Model:
     files: Mapping[str, File]
     reader: Reader
     lfs_declared: Callable[[str], bool | None] = lambda _: None
-    went: Mapping[str, str] = field(default_factory=dict[str, str])
+    went: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     settled: frozenset[str] = frozenset()
-    _facts: dict[Any, Any] = field(default_factory=dict[Any, Any], repr=False)
+    _facts: dict[Any, Any] = msgspec.field(default_factory=dict[Any, Any])
 
     def path(self, name: str) -> str:
         """The repository path of a file of this folder."""

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
+
+import msgspec
 
 T = TypeVar("T")
 
@@ -12,12 +13,11 @@ LONGEST_POINTER = 1024
 POINTER = b"version https://git-lfs.github.com/spec/v1"
 
 
-@dataclass(frozen=True, eq=False)
-class Reader:
+class Reader(msgspec.Struct, frozen=True, eq=False):
     """Bytes by content key; what a function makes of a content is remembered, so equal blobs of base and head are read once."""
 
     contents: dict[str, Callable[[], bytes]]
-    _parsed: dict[tuple[str, Callable[[bytes], Any]], Any] = field(default_factory=dict[Any, Any])
+    _parsed: dict[tuple[str, Callable[[bytes], Any]], Any] = msgspec.field(default_factory=dict[Any, Any])
 
     @staticmethod
     def of_folder(folder: Path) -> "Reader":

@@ -1,7 +1,8 @@
 """The chat templates of a model folder: every source, and the ones that a reader takes."""
 
-from dataclasses import dataclass
 from typing import Any, cast
+
+import msgspec
 
 from bot.analyze.model.folder import Model, fact
 from bot.answer import Known, Unknown
@@ -12,8 +13,7 @@ NAMED_FOLDER = "additional_chat_templates/"
 DEFAULT = "default"
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(msgspec.Struct, frozen=True):
     """A chat template: its name ("default" or the name in a list or file), its text, the file and pointer that hold it."""
 
     name: str
@@ -22,8 +22,7 @@ class Template:
     pointer: str = ""
 
 
-@dataclass(frozen=True)
-class Sources:
+class Sources(msgspec.Struct, frozen=True):
     """Where a folder keeps chat templates.
 
     `files` come from chat_template.jinja and additional_chat_templates/, `inline` from tokenizer_config.json, `processor` from

@@ -1,7 +1,6 @@
 """Read what a tokenizer.json says about ids, without building the tokenizer."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal, cast
 
@@ -53,8 +52,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     decoder: msgspec.Raw = msgspec.Raw()
 
 
-@dataclass(frozen=True, eq=False)
-class TokenizerFile:
+class TokenizerFile(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The tokens of a tokenizer.json: `vocab` maps pieces to ids, `size` counts its entries, `added` are the added tokens in file order."""
 
     vocab: dict[str, int]
@@ -67,8 +65,7 @@ class TokenizerFile:
         return {number: piece for piece, number in self.vocab.items()}
 
 
-@dataclass(frozen=True)
-class NotTokenizer:
+class NotTokenizer(msgspec.Struct, frozen=True):
     """Why a file called tokenizer.json does not hold a tokenizer of the `tokenizers` library."""
 
     message: str

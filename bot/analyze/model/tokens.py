@@ -1,9 +1,10 @@
 """Which token has which id in one model folder, and which strings hold the roles (EOS, BOS, …)."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
+
+import msgspec
 
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.tokenizer_class import candidates, roles
@@ -14,8 +15,7 @@ from bot.place import Place
 ROLES = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(msgspec.Struct, frozen=True):
     """An added token: its string, the id that the loaded tokenizer gives it, the special flag, where it is declared."""
 
     text: str
@@ -24,25 +24,24 @@ class Token:
     place: tuple[str, str]  # (file name, pointer): a line is worked out only where one is shown
 
 
-@dataclass(frozen=True, eq=False)
 class _Texts(Mapping[int, str]):
     """Texts by id; the vocabulary is turned round only when an id is not that of an added token."""
 
-    added: Mapping[int, str]
-    file: TokenizerFile
+    def __init__(self, added: Mapping[int, str], file: TokenizerFile) -> None:
+        self._added = added
+        self._file = file
 
     def __getitem__(self, number: int) -> str:
-        return self.added[number] if number in self.added else self.file.pieces[number]
+        return self._added[number] if number in self._added else self._file.pieces[number]
 
     def __iter__(self) -> Iterator[int]:
-        return iter({**self.file.pieces, **self.added})
+        return iter({**self._file.pieces, **self._added})
 
     def __len__(self) -> int:
-        return len({**self.file.pieces, **self.added})
+        return len({**self._file.pieces, **self._added})
 
 
-@dataclass(frozen=True, eq=False)
-class TokenTable:
+class TokenTable(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Every token of a model folder as a tokenizer will number it.
 
     `complete` is False when only the added tokens are known (no vocabulary could be read): an id that is not

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.templates import Template, in_force
@@ -41,8 +42,7 @@ _TOOLS = [
 ]
 
 
-@dataclass(frozen=True)
-class Turns:
+class Turns(msgspec.Struct, frozen=True):
     """What one template does around turns.
 
     `ends` maps the token strings with which an assistant's turn ends to the rendered text around them, for people. It is one token that
@@ -52,7 +52,7 @@ class Turns:
     """
 
     template: Template
-    ends: Mapping[str, str] = field(default_factory=dict[str, str])
+    ends: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     openers: tuple[str, ...] = ()
     by_role: bool = False
     unknown: str = ""
