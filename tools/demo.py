@@ -99,6 +99,7 @@ def build(repo: Path) -> str:
         repo,
         "Upload model",
         {
+            ".gitattributes": "tiktoken.model filter=lfs diff=lfs merge=lfs -text\n",
             "README.md": README,
             "chat_template.jinja": TEMPLATE,
             "config.json": config(EOS),

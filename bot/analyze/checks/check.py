@@ -18,7 +18,7 @@ class Check(msgspec.Struct, frozen=True):
     """The texts of a check, which are its documentation, and its severity.
 
     `says` is what happens to people, as a clause after "This pull request"; `sees` says what it looks at, `why` what it costs whom, `fix` what to do, `wrong_when` where the same shape is meant and the check is silent.
-    `severity` is the highest it gives (the ceiling of the kind in the cases' README); `cause` groups its findings with those of other checks.
+    `severity` is the highest it gives; `cause` groups its findings with those of other checks.
     """
 
     title: str

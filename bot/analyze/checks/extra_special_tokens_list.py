@@ -35,5 +35,5 @@ def find(model: Model) -> Iterator[Seen]:
 
 
 def _who(shape: object) -> str:
-    """A string is refused by transformers 5 as well (TypeError, facts/transformers.md section 2.1, run)."""
+    """A string is refused by transformers 5 as well (TypeError, run with 5.0.0 and 5.24.0)."""
     return "transformers 4.47 and newer" if isinstance(shape, str) else "transformers 4.47 to 4.57"

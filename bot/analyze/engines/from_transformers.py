@@ -1,6 +1,6 @@
 """Rules of transformers that its users (generate(), vLLM, sglang) share: which ids the config files give them.
 
-Sources: facts/transformers.md sections 5 and C3 (executed on 4.46.3 - 5.24.0), facts/vllm.md section 1, facts/sglang.md section 1.
+Sources: transformers 4.46.3 to 5.24.0 (generation/configuration_utils.py, models/auto), run; for its users see their modules.
 """
 
 from collections.abc import Mapping
@@ -127,7 +127,7 @@ def config_loads(model: Model) -> Answer[bool]:
     """Whether AutoConfig of transformers 5 loads config.json, for an operator who trusts the repository's code.
 
     False: absent, not a JSON object, no model_type, or a model_type that no release knows and no auto_map explains.
-    Unknown: a field that the strict classes of transformers >= 5.4 may refuse (facts/transformers.md section 6).
+    Unknown: a field that the strict classes of transformers >= 5.4 may refuse (configuration_utils.py:297 in 5.24.0, run).
     """
     document = model.document("config.json")
     if isinstance(document, Unknown):

@@ -1,6 +1,6 @@
 """sglang: what a chat request and a JSON-mode request stop on.
 
-Source: facts/sglang.md sections 1 and 7 (sglang 0.5.23, srt/configs/model_config.py:2190, srt/managers/schedule_batch.py:1855, executed):
+Source: sglang 0.5.23, srt/configs/model_config.py:2190, srt/managers/schedule_batch.py:1855, srt/constrained/xgrammar_backend.py:233 (run):
 config.json (with its class default) and generation_config.json always together, then the tokenizer's EOS and a few named tokens; a
 generation_config value that is falsy (0, []) is ignored. The grammar of structured output gets config and generation_config only.
 """

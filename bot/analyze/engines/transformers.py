@@ -1,6 +1,6 @@
 """transformers: what generate() stops on.
 
-Sources: facts/transformers.md section 5 (executed with a one-layer model on 4.57.6 and 5.24.0) and correction C3:
+Source: transformers 4.57.6 and 5.24.0, run with a one-layer model:
 generation_config.json alone counts when it is a JSON object; otherwise 4.x builds one from the loaded config class (class defaults count),
 5.x reads the raw config.json (generation/utils.py:418 in 5.0.0, :578 in 5.24.0).
 """

@@ -1,6 +1,6 @@
 """vLLM: what a chat request and a JSON-mode request stop on.
 
-Source: facts/vllm.md section 1 (vllm 0.33.0, v1/engine/input_processor.py:64 and :489, sampling_params.py:775, executed): the tokenizer's
+Source: vllm 0.33.0, v1/engine/input_processor.py:64 and :489, sampling_params.py:775 (run): the tokenizer's
 EOS together with the ids of generation_config.json; config.json, its text_config and the class default count only
 where generation_config.json is absent or not JSON. The grammar of structured output gets the same ids.
 """

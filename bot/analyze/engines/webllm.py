@@ -1,6 +1,6 @@
 """WebLLM: what a chat in the browser stops on.
 
-Source: facts/webllm-mlc.md sections 1-3 (npm @mlc-ai/web-llm 0.2.86, lib/index.js:10707, :12539, executed): only conv_template of
+Source: npm @mlc-ai/web-llm 0.2.86, lib/index.js:10707 and :12539 (run): only conv_template of
 mlc-chat-config.json, with conv_config laid over it; no Hugging Face file is read. A token whose text contains a stop string ends too.
 """
 

@@ -14,7 +14,7 @@ from bot.analyze.model.tokenizer_file import is_tokenizer
 from bot.place import Revision
 from bot.snapshot import Exchange, File, Snapshot
 
-# A folder with one of these is a model folder whatever they hold (architecture, "A model folder").
+# A folder with one of these is a model folder whatever they hold.
 _NAMES = {
     "tokenizer_config.json",
     "generation_config.json",

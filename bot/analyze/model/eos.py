@@ -44,7 +44,7 @@ def nested(model: Model) -> dict[str, Answer[Ids]]:
 def listed(model: Model) -> Answer[Ids]:
     """The list that `generate()` stops on: generation_config.json's, or config.json's where that file is absent or not JSON.
 
-    A generation_config.json without the key gives no ids at all: config.json does not fill it in (facts/transformers.md section 5).
+    A generation_config.json without the key gives no ids at all: config.json does not fill it in (run with transformers 4.57.6 and 5.24.0).
     Missing when neither file is there to say something; Known(()) when the file that counts states no id.
     """
     document = model.document("generation_config.json")

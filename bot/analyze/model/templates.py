@@ -69,7 +69,7 @@ def of_tokenizer(model: Model) -> tuple[Template, ...]:
     """The templates that a tokenizer of transformers >= 4.52 (and so vLLM and sglang) takes.
 
     Any template file replaces everything inline, also when it is empty and also when there are only named files, which leaves no
-    default (facts/transformers.md section 4.1, executed on 4.57.6 and every 5.x).
+    default (tokenization_utils_base.py:1826 in 5.24.0, run with 4.57.6 and 5.x).
     """
     found = sources(model)
     return found.files or found.inline

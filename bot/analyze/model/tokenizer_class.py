@@ -1,6 +1,6 @@
 """Which tokenizer class transformers 5 picks for a folder, and what that class brings along.
 
-Source: facts/transformers.md section 1.2 (tokenization_auto.py:841-914 in 5.24.0, executed). The ByteLevel guard is new in 5.22; vLLM 0.33
+Source: transformers 5.24.0, models/auto/tokenization_auto.py:841-914 (run). The ByteLevel guard is new in 5.22; vLLM 0.33
 and sglang 0.5.23 run 5.19, which has none. Where the guard decides, both answers are given.
 """
 
@@ -43,7 +43,7 @@ def _picked(declared: str, registered: str, model_type: str) -> str:
 
 
 def rebuilds(name: str) -> bool:
-    """Whether a class throws the added tokens and the pipeline of tokenizer.json away and builds its own (section 7.3)."""
+    """Whether a class throws the added tokens and the pipeline of tokenizer.json away and builds its own (tokenization_utils_tokenizers.py:105 in 5.24.0)."""
     return name != FILE and bool(_row(name).get("rebuilds"))
 
 

@@ -39,7 +39,7 @@ class _Model(msgspec.Struct):
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
-    """The keys that the library knows; any other makes it refuse the file (facts/transformers.md section 3.2)."""
+    """The keys that the library knows; any other makes it refuse the file (run with tokenizers 0.20.3, 0.22.2 and 0.23.3)."""
 
     model: _Model
     added_tokens: list[_Entry] = []
@@ -104,7 +104,7 @@ class _Pipeline(msgspec.Struct):
     decoder: Any = None
 
 
-# The components that tokenizers 0.23.3 knows; another type makes it refuse the file (section 3.2).
+# The components that tokenizers 0.23.3 knows; another type makes it refuse the file (run).
 _COMPONENTS = {
     "normalizer": "BertNormalizer ByteLevel Lowercase NFC NFD NFKC NFKD Nmt Precompiled Prepend Replace Sequence Strip StripAccents",
     "pre_tokenizer": "BertPreTokenizer ByteLevel CharDelimiterSplit Delimiter Digits FixedLength Metaspace Punctuation Sequence Split "

@@ -75,7 +75,7 @@ def tokens(model: Model) -> Answer[TokenTable]:
     """The token table: from tokenizer.json, or without one from what tokenizer_config.json declares.
 
     With a tokenizer.json the ids are those of the `tokenizers` library; entries of added_tokens_decoder that it lacks, or without that key
-    those of added_tokens.json, are appended by declared id (facts/transformers.md section 2.3).
+    those of added_tokens.json, are appended by declared id (transformers 5.24.0, tokenization_utils_base.py:1889-1948, run).
     """
     file = tokenizer_file(model)
     entries = _entries(model)
@@ -107,7 +107,7 @@ def rebuilt_id(model: Model, text: str) -> int | None:
     """The id of a token on transformers 5 in a class that rebuilds its backend (Qwen2Tokenizer, LlamaTokenizer, …); None when it cannot be told.
 
     Such a class takes only the vocabulary of tokenizer.json; the added tokens come from added_tokens_decoder by declared id, or without
-    that key from tokenizer.json's list, the last entry of an id winning, then the roles (facts/transformers.md, correction C1).
+    that key from tokenizer.json's list, the last entry of an id winning, then the roles (transformers 5.24.0, tokenization_utils_tokenizers.py:105-180 and :481, run).
     """
     file = tokenizer_file(model)
     if not isinstance(file, Known) or not isinstance(file.value, TokenizerFile):
@@ -156,7 +156,7 @@ def role(model: Model, name: str) -> Answer[str]:
     """The string that holds a role, from the file that wins.
 
     tokenizer_config.json with the key added_tokens_decoder wins and special_tokens_map.json is not read; without that key
-    special_tokens_map.json overrides it (measured on transformers 4.46.3, 4.57.6 and every 5.x: facts/transformers.md 2.3). Null is a
+    special_tokens_map.json overrides it (run with transformers 4.46.3, 4.57.6 and 5.x; tokenization_utils_base.py:1902 in 5.24.0). Null is a
     statement: the role is then empty. Where no file has the key, or it holds an empty string, the default of the class counts.
     """
     for source in role_sources(model):
