@@ -17,8 +17,9 @@ def main() -> None:
     finally:
         child.dismiss()
     try:
-        sys.stdout.flush()
-    except BrokenPipeError:
+        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
+            sys.stdout.flush()
+    except OSError:
         status = status or 141  # whoever read our output, such as `head`, has gone: what a shell reports for it
     os._exit(status)  # taking the interpreter apart takes a twentieth of a comparison
 

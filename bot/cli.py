@@ -1,6 +1,7 @@
 """The command line: every option's parser and help, and which view is printed."""
 
 import argparse
+import io
 import os
 import sys
 import traceback
@@ -113,8 +114,8 @@ def _page(loaded: "Loaded") -> str:
         "Why": check.why,
         "Fix": check.fix,
         "Silent when": check.wrong_when,
-        "Severity": f"at most {check.severity}, {check.confidence}",
-        "Hits": ", ".join(check.engines),
+        "Severity": f"{check.severity} or less, {check.confidence}",
+        "Affects": ", ".join(check.engines),
     }
     return f"{loaded.id}: {check.title}\n\n" + "".join(f"{name}: {said}\n" for name, said in rows.items() if said)
 
@@ -132,17 +133,23 @@ def _shown(comparison: Comparison, view: str, *, verbose: bool, color: bool) -> 
 
 
 def _color() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
 
 
 def _write(shown: str, output: Path | None, *, quiet: bool = False) -> None:
-    if output is not None:
-        try:
+    where = "standard output" if output is None else f"--output {output}"
+    try:
+        if output is not None:
             output.write_text(shown, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"--output {output}: cannot be written ({error.strerror})") from error
-    elif not quiet:
-        sys.stdout.write(shown)
+        elif not quiet:
+            if isinstance(sys.stdout, io.TextIOWrapper):  # what stands in a repository need not be in the terminal's alphabet
+                sys.stdout.reconfigure(encoding="utf-8")
+            sys.stdout.write(shown)
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except (OSError, AttributeError) as error:  # AttributeError: it was closed before we started
+        raise UsageError(f"{where}: cannot be written ({getattr(error, 'strerror', None) or 'it is closed'})") from error
 
 
 def run() -> int:
@@ -150,6 +157,8 @@ def run() -> int:
     try:
         given = parser().parse_args()
         return given.act(given)
+    except SystemExit as done:  # --help and --version
+        return int(done.code or 0)
     except UsageError as error:
         sys.stderr.write(f"model-repo-drift: {_one_line(error)}\n")
         return 2

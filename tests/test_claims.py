@@ -85,6 +85,12 @@ CLAIMS: dict[str, tuple[str, list[tuple[str, int]]]] = {
     "one on two lines": ("commit abc1234\n\ncommit abc1234\n", [(SHA, 1), (SHA, 3)]),
     "twice on one line": ("commit abc1234, commit abc1234\n", [(SHA, 1)]),
     "last line without an end": ("x\n\ncommit abc1234", [(SHA, 3)]),
+    "line separator before it": ("a\u2028b\nx\ncommit abc1234\ny", [(SHA, 3)]),
+    "form feed before it": ("a\x0cb\nx\ncommit abc1234\n", [(SHA, 3)]),
+    "separators in a fence": ("```\nx\u2028y\x0cz\n--revision abc1234\n```\n", [(SHA, 3)]),
+    "separator in an html block": ("<div>\u2028\nx\ncommit abc1234\n</div>", [(SHA, 3)]),
+    "next line, and a break after commit": ("x\x85y\nz, commit\nabc1234\nw", [(SHA, 3)]),
+    "a longer word before it": ("not abc1234x\ncommit abc1234", [(SHA, 2)]),
 }
 
 
@@ -194,6 +200,8 @@ def test_an_object_that_is_here_is_ours_whatever_the_link_says() -> None:
 HOSTILE = {
     "one long word": "a" * (1 << 20),
     "many words": "abc1234 " * (1 << 17),
+    "one claim many times": "commit abc1234 " * (1 << 16),
+    "back-ticked words": "`abc1234` " * (1 << 16),
     "many different claims": "".join(f"commit {i:07x}a\n\n" for i in range(1 << 14)),
     "claims on lines of a paragraph": "".join(f"commit {i:07x}a\n" for i in range(1 << 12)),
     "back-ticks": "`" * (1 << 20),
@@ -221,6 +229,12 @@ HOSTILE = {
 }
 # Each is at most a MiB of text. The bound is generous, for slow machines: what is not linear takes minutes.
 SECONDS = 15.0
+# The same at a half and at the whole of a size: twice the text takes about twice the time, four times would be quadratic.
+GROWING = {
+    "one claim many times": "commit abc1234 ",
+    "back-ticked words": "`abc1234` ",
+    "a long fence": "x\n",
+}
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -230,6 +244,17 @@ def test_hostile_text_takes_linear_time(name: str) -> None:
     found = said(text)
     assert time.process_time() - start < SECONDS
     assert all(1 <= place.line <= text.count("\n") + 1 for claim in found for place in claim.places)
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_twice_the_text_takes_no_more_than_thrice_the_time(name: str) -> None:
+    taken: list[float] = []
+    for size in (1 << 15, 1 << 16):
+        text = "```\nabc1234\n" * (name == "a long fence") + GROWING[name] * size
+        start = time.process_time()
+        said(text)
+        taken.append(time.process_time() - start)
+    assert taken[1] < 3 * taken[0] + 0.2, taken
 
 
 SCRAPS = (
@@ -246,4 +271,5 @@ def test_every_claim_stands_where_it_says(text: str) -> None:
         assert 7 <= len(claim.sha) <= 40
         for place in claim.places:
             assert 1 <= place.line <= len(lines)
+            assert claim.sha in lines[place.line - 1]
             assert (place.revision, place.path, place.pointer) == ("head", "README.md", "")

@@ -19,9 +19,13 @@ from bot.analyze.model.reader import Reader
 from bot.analyze.records import Comparison
 from bot.errors import CannotLookError
 from bot.fetch.gather import gather
+from bot.publish import comment, links
+from bot.publish.text import text as as_text
 from bot.snapshot import Exchange
 from tests.changes import write
 from tests.conftest import SHARED, present
+from tests.properties.folders import with_value
+from tests.properties.test_fuzz import FULL, SURROGATES
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limits are Linux's")
 LATE = ("ImportError", "ModuleNotFoundError", "LookupError", "unknown encoding", "Permission", "broke")
@@ -257,13 +261,16 @@ def test_limits_import_nothing_too_late(name: str, tmp_path: Path, monkeypatch: 
     rest_is_told(run.compare(**sides(tmp_path, ENDING[name])))
 
 
-NAMES = sorted(FILTERS.keys() - {"striptags"})
+NAMES = sorted(FILTERS)
 # Every filter, test and global of the environment once; some with values that they refuse.
 PARTS = {
     **{f"filter {name}": f"{{{{ ['b', 'a'] | {name} }}}}{{{{ 1.5 | {name} }}}}" for name in NAMES},
     **{f"filter {name} of text": f"{{{{ 'http://x.y <b>\\n&amp; é' | {name} }}}}" for name in NAMES},
     **{f"test {name}": f"{{{{ 'a' is {name} }}}}" for name in TESTS},
-    **{f"global {name}": f"{{{{ {name}(3) }}}}{{{{ {name} }}}}" for name in ("range", "dict", "cycler", "joiner", "namespace")},
+    **{
+        f"global {name}": f"{{{{ {name}(3) }}}}{{{{ {name} }}}}"
+        for name in ("range", "dict", "lipsum", "cycler", "joiner", "namespace")
+    },
     "sorting": "{{ messages | groupby('role') | list }}{{ {'b': 1, 'a': 2} | dictsort }}{{ [1, 2] | batch(1) | list }}",
     "formats": "{{ '%s %r %d' | format(1, 2, 3) }}{{ '{:>9,.2f}'.format(1.5) }}{{ 'é'.encode('idna') }}{{ 'x'.encode('punycode') }}",
     "time": "{{ strftime_now('%c %x %X %p %Z %U') }}",
@@ -288,6 +295,8 @@ def test_no_part_of_a_template_is_imported_too_late(tmp_path: Path, monkeypatch:
         if "additional_chat_templates/" in place.path
     }
     assert len(seen) > 50
+    for name in ("filter striptags of text", "global lipsum"):  # these import late, and must have been rendered
+        assert seen[name].startswith("the rendered prompt does not show"), seen[name]
     assert {name: reason for name, reason in seen.items() if "too late" in reason or "LookupError" in reason} == {}
 
 
@@ -307,6 +316,23 @@ def test_an_exchange_that_is_none_is_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(CannotLookError, match="could not be analyzed: the analysis ended with") as caught:
         in_jail(tmp_path / "exchange")
     assert "\n" not in str(caught.value)
+
+
+def test_lone_surrogates_come_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One model for each place where a text can hold half a character; all cross from the child as one JSON."""
+    monkeypatch.setattr(child, "START", WALLED)
+    for i, (name, pointer) in enumerate(SURROGATES):
+        for side in ("base", "head"):
+            files = FULL if side == "base" else {**FULL, name: with_value(FULL[name], pointer, "\ud800")}
+            (tmp_path / side / f"m{i}").mkdir(parents=True)
+            for path, content in files.items():
+                (tmp_path / side / f"m{i}" / path).write_bytes(content)
+    comparison = run.compare(base=str(tmp_path / "base"), head=str(tmp_path / "head"), repo=tmp_path)
+    assert {model.folder for model in comparison.models} == {f"m{i}" for i in range(len(SURROGATES))}
+    assert [each.reason for each in comparison.unchecked if any(word in each.reason for word in LATE)] == []
+    for view in (as_text(comparison, color=False, verbose=True), comment.comment(comparison, links=links.Links())):
+        assert "\\ud800" in view
+        assert view.encode()
 
 
 def groups() -> dict[str, list[Path]]:

@@ -95,7 +95,7 @@ def test_an_added_model_is_one_heading() -> None:
 
 def test_equal_answers_share_a_row_and_ids_have_texts() -> None:
     said = comment(comparisons.kimi_half_fix(), links=LINKS)
-    assert "| vLLM 0.33.0 · sglang 0.5.23 (for operators who trust the repository's code) | stops on `[EOS]` 163585 |" in said
+    assert "| vLLM 0.33.0 · sglang 0.5.23, with `trust_remote_code` | stops on `[EOS]` 163585 |" in said
     assert "transformers `generate()` 4.46.3 – 5.24.0" in said
     assert not re.search(r"(?<![`] )16358[56](?!\")", said.split("####")[0])
 

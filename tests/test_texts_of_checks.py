@@ -88,7 +88,7 @@ def test_explain_prints_all_texts_of_every_check(loaded: Loaded, capsys: pytest.
         assert said == said.strip()
         assert "\n" not in said
         spoken(said)
-    assert f"Severity: at most {loaded.check.severity}" in page
+    assert f"Severity: {loaded.check.severity} or less" in page
 
 
 def test_explain_without_a_name_lists_every_check(capsys: pytest.CaptureFixture[str]) -> None:

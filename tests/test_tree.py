@@ -20,7 +20,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("bot.analyze",),  # records, tables, and what all of the room uses
     ("bot.analyze.model",),
     ("bot.analyze.engines",),
-    ("bot.analyze.effects",),
+    ("bot.analyze.effects", "bot.analyze.prompts"),
     ("bot.analyze.checks",),
     ("bot.analyze.comparison", "bot.analyze.unread", "bot.analyze.jail", "bot.analyze.__main__"),
     ("bot.api",),  # how GitHub is opened, for fetch and publish

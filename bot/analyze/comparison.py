@@ -12,8 +12,9 @@ from bot.analyze.engines.prediction import engines
 from bot.analyze.model.discovery import Pair, pairs
 from bot.analyze.model.folder import Model
 from bot.analyze.model.reader import Reader
-from bot.analyze.records import Claim, Comparison, EngineChange, Finding, Unchecked
-from bot.analyze.unread import left_out, unread, untold
+from bot.analyze.prompts import prompts
+from bot.analyze.records import Claim, Comparison, EngineChange, Finding, PromptChange, Unchecked
+from bot.analyze.unread import left_out, unjudged, unread, untold
 from bot.place import Place, Revision
 from bot.snapshot import Exchange, File, Snapshot
 
@@ -28,6 +29,7 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
     base: list[Finding] = []
     head: list[Finding] = []
     predictions: list[EngineChange] = []
+    changed: list[PromptChange] = []
     for pair in found:
         for findings, model in ((base, pair.base), (head, pair.head)):
             if model is not None:
@@ -35,6 +37,7 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
         if pair.base is not None and pair.head is not None:
             head.extend(_judge_change(pair.base, pair.head, unchecked))
             predictions.extend(effects(pair.base, pair.head, unchecked))
+            changed.extend(prompts(pair.base, pair.head, unchecked))
         unchecked.extend(unread(pair))
     said: dict[Revision, tuple[Claim, ...]] = {"base": (), "head": ()}
     if exchange.change.commits:  # else no text holds a word that could be one
@@ -46,7 +49,7 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
             head.extend(check.finding(seen, ".") for seen in check.find_in_claims(said["head"]))
     unchecked.extend(untold(said["base"], said["head"]))
     unchecked.extend(left_out(exchange, unchecked))
-    return _joined(exchange, found, (base, head), predictions, said["head"], unchecked)
+    return _joined(exchange, found, (base, head), predictions, changed, said["head"], unchecked)
 
 
 def _joined(
@@ -54,12 +57,16 @@ def _joined(
     found: tuple[Pair, ...],
     findings: tuple[list[Finding], list[Finding]],
     predictions: list[EngineChange],
+    changed: list[PromptChange],
     said: tuple[Claim, ...],
     unchecked: list[Unchecked],
 ) -> Comparison:
     # A model that is gone takes its findings with it: nothing of it is repaired or left over.
     gone = {pair.name for pair in found if pair.head is None}
     new, resolved, unchanged = join((f for f in findings[0] if f.folder not in gone), findings[1])
+    hidden = {finding: reason for finding in resolved if (reason := unjudged(finding, found))}
+    resolved = tuple(finding for finding in resolved if finding not in hidden)
+    unchecked.extend(hidden.values())
     counts = records.NewCounts(**{severity: sum(f.severity == severity for f in new) for severity in records.SEVERITIES})
     left = tuple(dict.fromkeys(unchecked))
     comparison = Comparison(
@@ -71,7 +78,7 @@ def _joined(
         unchanged=unchanged,
         suppressed=(),
         predictions=tuple(predictions),
-        prompts=(),
+        prompts=tuple(changed),
         claims=said,
         proof=(),
         unchecked=left,

@@ -11,6 +11,8 @@ from bot.analyze.model.tokens import texts_of
 from bot.analyze.records import EngineChange, Unchecked
 from bot.answer import Known, Unknown
 
+FIELDS = {"stops": "which tokens end a reply", "stops_in_grammar": "which tokens may end a JSON answer"}
+
 
 def effects(base: Model, head: Model, unchecked: list[Unchecked]) -> list[EngineChange]:
     """The fields that change, engines with equal answers sharing one."""
@@ -41,7 +43,8 @@ def _fields(
             continue
         if isinstance(old, Unknown) or isinstance(new, Unknown):
             answer = old if isinstance(old, Unknown) else new
-            reason = f"{field} of {'base' if answer is old else 'head'} could not be predicted: {cast('Unknown', answer).reason}"
+            side = "before" if answer is old else "after"
+            reason = f"{FIELDS.get(field, field)} could not be predicted {side} the change: {cast('Unknown', answer).reason}"
             unchecked.append(
                 Unchecked(kind="engine", id=after.name, folder=base.name, reason=reason, places=cast("Unknown", answer).places)
             )

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from bot.analyze.model import eos
 from bot.analyze.model.discovery import Pair
+from bot.analyze.model.document import NotJson
 from bot.analyze.model.templates import sources
 from bot.analyze.model.turns import turns
-from bot.analyze.records import Claim, Unchecked
-from bot.answer import Unknown
+from bot.analyze.records import Claim, Finding, Unchecked
+from bot.answer import Known, Unknown
 from bot.place import Place
 from bot.snapshot import Exchange
 
@@ -43,6 +44,25 @@ def unread(pair: Pair) -> Iterator[Unchecked]:
             yield Unchecked(
                 kind="check", id="eos-split-brain", folder=model.name, reason=answer.reason, places=answer.places, changed=told
             )
+
+
+def unjudged(finding: Finding, pairs: tuple[Pair, ...]) -> Unchecked | None:
+    """For a finding of base that head seems not to have: what hides it, when a file that it stands in is there in head and cannot be read."""
+    head = next((pair.head for pair in pairs if pair.name == finding.folder and pair.head is not None), None)
+    base = next((pair.base for pair in pairs if pair.name == finding.folder and pair.base is not None), None)
+    if head is None or base is None:
+        return None
+    for name in (name for name in head.files if base.path(name) in {place.path for place in finding.places}):
+        if not name.endswith(".json"):
+            continue
+        document = head.document(name)
+        why = document.reason if isinstance(document, Unknown) else ""
+        if isinstance(document, Known) and isinstance(document.value, NotJson):
+            why = document.value.message
+        if why and finding.check not in ("invalid-json", "lfs-pointer"):
+            reason = f"could not be judged again, for {name} of head {why}"
+            return Unchecked(kind="check", id=finding.check, folder=finding.folder, reason=reason, places=(head.place(name),))
+    return None
 
 
 def untold(before: tuple[Claim, ...], after: tuple[Claim, ...]) -> Iterator[Unchecked]:

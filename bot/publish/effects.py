@@ -68,8 +68,8 @@ def _suffix(change: EngineChange) -> str:
     named = {"stops": "", "stops_in_grammar": ", JSON mode", "template": ", chat template"}.get(family)
     if named is None:
         named = f", {quoted(part if family == 'loads' else change.field)}"
-    sure = "" if change.confidence == "certain" else f", {change.confidence}" if change.confidence == "likely" else ", a guess"
-    return named + sure + (" (for operators who trust the repository's code)" if change.with_remote_code else "")
+    sure = {"certain": "", "likely": " (read in the source, not run)", "guess": " (a guess)"}[change.confidence]
+    return named + (", with `trust_remote_code`" if change.with_remote_code else "") + sure
 
 
 def _after(change: EngineChange) -> tuple[str, str]:
@@ -93,7 +93,7 @@ def _said(change: EngineChange, answer: Any, texts: Mapping[str, str]) -> str:
         return f"could not be predicted: {cast('dict[str, object]', answer)['unknown']}"
     numbers = _ids(answer)
     if change.field == "stops" and (answer is None or numbers is not None):
-        return _stops(numbers, texts)
+        return _stops(numbers, texts, generates=all(name.startswith("transformers@") for name in change.engines))
     if change.field == "stops_in_grammar" and (answer is None or numbers is not None):
         return _stops_in_grammar(numbers, texts)
     if change.field.startswith("loads."):
@@ -106,9 +106,9 @@ def _said(change: EngineChange, answer: Any, texts: Mapping[str, str]) -> str:
     return words.value(answer)
 
 
-def _stops(numbers: Sequence[int] | None, texts: Mapping[str, str]) -> str:
+def _stops(numbers: Sequence[int] | None, texts: Mapping[str, str], *, generates: bool) -> str:
     if numbers is None:
-        return "does not load"
+        return "has no stop token, or does not load" if generates else "does not load"
     return f"stops on {words.tokens(numbers, texts)}" if numbers else "never stops by token"
 
 

@@ -48,6 +48,6 @@ def _without_findings(comparison: Comparison, subject: str) -> str:
         return f"{subject} changes a file that could not be read"
     if not comparison.models:
         if comparison.base.unchanged or comparison.head.unchanged:
-            return f"No model folder differs in {subject[0].lower()}{subject[1:]}"
+            return "No model folder differs between the two revisions"
         return "There is no model folder in either revision"
     return f"Nothing new goes wrong with {subject[0].lower()}{subject[1:]}"

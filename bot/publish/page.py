@@ -32,7 +32,7 @@ def opening(comparison: Comparison) -> str:
     numbers = {"error": verdict.new.error, "warning": verdict.new.warning, "note": verdict.new.note}
     new = ", ".join(words.plural(count, severity) for severity, count in numbers.items() if count)
     number = sum(numbers.values())
-    parts = [f"**{new} {'is' if number == 1 else 'are'} new**" if new else "**no finding is new**"]
+    parts = [f"**{new} {'is' if number == 1 else 'are'} new**" if new else "**No new findings**"]
     if verdict.resolved:
         parts.append(f"{verdict.resolved} resolved")
     if verdict.unchanged:
@@ -79,7 +79,7 @@ def body(comparison: Comparison, links: Links, view: View) -> list[Group | Fold]
 
 def footer(comparison: Comparison, extra: str = "") -> str:
     """The small line at the end: which revisions, how many judges, what was left out."""
-    base = f"base {markup(words.side(comparison.base))}{' (merge base)' if comparison.base.sha else ''}"
+    base = f"base {markup(words.side(comparison.base))}"
     engines = len({each.partition("@")[0] for each in comparison.modelled.engines})
     judged = f"{words.plural(len(comparison.modelled.checks), 'check')}, {words.plural(engines, 'engine')}"
     unchecked = f" · {comparison.verdict.unchecked} not checked{extra}" if comparison.verdict.unchecked else ""

@@ -28,29 +28,74 @@ def entry(content: str, number: int = 267, *, special: bool = True) -> dict[str,
 
 @st.composite
 def tokenizer_files(draw: st.DrawFn) -> dict[str, Any]:
-    """A BPE file: a small vocabulary, and added tokens that repeat, leave gaps, go backwards, are pieces or empty."""
-    pieces = draw(st.lists(st.sampled_from(PIECES), unique=True))
-    vocab = {piece: i for i, piece in enumerate(pieces)}
-    merges = [merge for merge in MERGES if {*merge.split(), merge.replace(" ", "")} <= vocab.keys()]
+    """A file with a small vocabulary, and added tokens that repeat, leave gaps, go backwards, are pieces or empty."""
     entries = st.builds(entry, st.sampled_from(CONTENTS), st.integers(0, 20), special=st.booleans())
     return {
         "version": "1.0",
         "added_tokens": draw(st.lists(entries, max_size=8)),
-        "model": {"type": "BPE", "vocab": vocab, "merges": merges},
+        "model": draw(st.one_of(bpe_models(), unigram_models())),
     }
+
+
+@st.composite
+def bpe_models(draw: st.DrawFn) -> dict[str, Any]:
+    """A BPE model whose ids may leave holes."""
+    pieces = draw(st.lists(st.sampled_from(PIECES), unique=True))
+    ids = draw(st.lists(st.integers(0, 12), unique=True, min_size=len(pieces), max_size=len(pieces)))
+    vocab = dict(zip(pieces, ids if draw(st.booleans()) else range(len(pieces)), strict=True))
+    merges = [merge for merge in MERGES if {*merge.split(), merge.replace(" ", "")} <= vocab.keys()]
+    return {"type": "BPE", "vocab": vocab, "merges": merges}
+
+
+@st.composite
+def unigram_models(draw: st.DrawFn) -> dict[str, Any]:
+    """A Unigram model in which pieces may repeat."""
+    pieces = draw(st.lists(st.sampled_from(PIECES), min_size=1, max_size=8))
+    return {"type": "Unigram", "vocab": [[piece, -float(i)] for i, piece in enumerate(pieces)], "unk_id": 0}
 
 
 @settings(max_examples=400, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(tokenizer_files())
 def test_added_tokens_get_the_ids_of_the_library(file: dict[str, Any]) -> None:
-    text = json.dumps(file)
-    library = Tokenizer.from_str(text)
-    ours = read(text.encode())
+    same_ids(json.dumps(file).encode())
+
+
+def same_ids(content: bytes) -> dict[str, int]:
+    """The ids of the added tokens, after comparing them with those of the library.
+
+    Where a piece above the number of pieces makes two tokens share an id, the library's list by id holds the later one only.
+    """
+    library = Tokenizer.from_buffer(content)
+    ours = read(content)
     assert isinstance(ours, TokenizerFile)
     ids = number(ours, ours.added)
-    assert ids == {token.content: i for i, token in library.get_added_tokens_decoder().items()}
+    assert ids == {token.content: library.token_to_id(token.content) for token in ours.added if token.content}
     for token in ours.added:
         assert ids.get(token.content, ours.vocab.get(token.content)) == library.token_to_id(token.content)
+    by_id = {token.content: i for i, token in library.get_added_tokens_decoder().items()}
+    assert by_id.items() <= ids.items()
+    assert len(by_id) == len(set(ids.values()))
+    return ids
+
+
+@pytest.mark.parametrize(
+    ("vocab", "tokens", "expected"),
+    [
+        ({"a": 0, "ab": 5}, ["ab", "<x>", "<y>"], {"ab": 5, "<x>": 2, "<y>": 3}),
+        ({"a": 0, "ab": 2}, ["<x>", "ab", "<y>"], {"<x>": 2, "ab": 2, "<y>": 3}),
+    ],
+    ids=["a hole before the last piece", "an id for two"],
+)
+def test_a_vocabulary_with_holes(vocab: dict[str, int], tokens: list[str], expected: dict[str, int]) -> None:
+    model = {"type": "BPE", "vocab": vocab, "merges": []}
+    file = {"version": "1.0", "added_tokens": [entry(token) for token in tokens], "model": model}
+    assert same_ids(json.dumps(file).encode()) == expected
+
+
+def test_a_unigram_piece_that_stands_twice_counts_twice() -> None:
+    model = {"type": "Unigram", "vocab": [["a", 0.0], ["b", 0.0], ["a", -1.0]], "unk_id": 0}
+    file = {"version": "1.0", "added_tokens": [entry("<x>"), entry("a")], "model": model}
+    assert same_ids(json.dumps(file).encode()) == {"<x>": 3, "a": 2}
 
 
 def changed(change: Callable[[dict[str, Any]], Any]) -> bytes:
@@ -96,6 +141,18 @@ REFUSED = {
     "no UTF-8": json.dumps(WHOLE).replace("<think>", "?").encode().replace(b"?", b"\xe9"),
     "nested too deeply": b"[" * 100_000,
     "endless number": json.dumps(WHOLE).replace("260", "9" * 5000, 1).encode(),
+    "version 2.0": changed(lambda f: f.update(version="2.0")),
+    "added_tokens null": changed(lambda f: f.update(added_tokens=None)),
+    "no lstrip": added(lstrip=None),
+    "no normalized": added(normalized=None),
+    "vocabulary id negative": changed(lambda f: f["model"]["vocab"].update(z=-3)),
+    "vocabulary id too large": changed(lambda f: f["model"]["vocab"].update(z=2**32)),
+    "no merges": changed(lambda f: f["model"].pop("merges")),
+    "unknown model type": changed(lambda f: f["model"].update(type="Nope")),
+    "unknown decoder": changed(lambda f: f.update(decoder={"type": "Nope"})),
+    "byte order mark": b"\xef\xbb\xbf" + json.dumps(WHOLE).encode(),
+    "not a number": json.dumps(WHOLE).replace('"truncation": null', '"truncation": NaN').encode(),
+    "lone surrogate": json.dumps(WHOLE).replace("<think>", "\\ud800").encode(),
 }
 
 ACCEPTED = {
@@ -142,6 +199,12 @@ def test_a_file_that_the_library_accepts_is_one(name: str) -> None:
     library = Tokenizer.from_buffer(ACCEPTED[name])
     assert ours.vocab == library.get_vocab(with_added_tokens=False)
     assert number(ours, ours.added) == {t.content: i for i, t in library.get_added_tokens_decoder().items()}
+
+
+def test_a_version_line_among_the_merges_can_be_read() -> None:
+    content = changed(lambda file: file["model"].update(merges=["#version: 0.2"]))
+    assert loads(content)
+    assert isinstance(read(content), TokenizerFile)
 
 
 @pytest.mark.needs("shared")

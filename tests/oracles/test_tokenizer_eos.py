@@ -123,6 +123,74 @@ def test_a_role_that_is_no_text_keeps_the_tokenizer_from_loading(
     )
 
 
+# An EOS that is null or empty, and classes that transformers picks by other ways than their name; "told" where we may not say Unknown.
+ODD: dict[str, tuple[str, dict[str, Any]]] = {
+    "null": ("told", {"tokenizer_class": "Qwen2Tokenizer", "model_type": "qwen3", "eos": "<null>"}),
+    "null in the map": (
+        "told",
+        {
+            "tokenizer_class": "Qwen2Tokenizer",
+            "model_type": "qwen3",
+            "eos": "<|im_end|>",
+            "special": {"eos_token": "<null>"},
+            "decoder": "absent",
+        },
+    ),
+    "null in the map, plain class": (
+        "told",
+        {
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "model_type": "qwen3",
+            "eos": "<|im_end|>",
+            "special": {"eos_token": "<null>"},
+            "decoder": "absent",
+        },
+    ),
+    "empty": ("told", {"tokenizer_class": "Qwen2Tokenizer", "model_type": "qwen3", "eos": ""}),
+    "empty, plain class": ("told", {"tokenizer_class": "PreTrainedTokenizerFast", "model_type": "qwen3", "eos": ""}),
+    "no class": ("told", {"tokenizer_class": "<absent>", "model_type": "qwen3", "eos": "<absent>"}),
+    "class of another model type": (
+        "told",
+        {"tokenizer_class": "Qwen2Tokenizer", "model_type": "glm4", "eos": "<|im_end|>", "decoder": "backwards"},
+    ),
+    "default of a class that is not taken": (
+        "told",
+        {"tokenizer_class": "Qwen2Tokenizer", "model_type": "glm4", "eos": "<absent>"},
+    ),
+    "default of a class replaced by the backend": (
+        "",
+        {"tokenizer_class": "LlamaTokenizer", "model_type": "llama", "eos": "<absent>", "decoder": "lacking"},
+    ),
+    "default that is in no file": (
+        "",
+        {"tokenizer_class": "CohereTokenizerFast", "model_type": "<absent>", "eos": "<absent>"},
+    ),
+    "unknown token of a class with a vocabulary of its own": (
+        "",
+        {"tokenizer_class": "GemmaTokenizer", "model_type": "<absent>", "eos": "<|nope|>"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_eos(name: str, tmp_path: Path) -> None:
+    told, row = ODD[name]
+    path = folder(tmp_path, **row)
+    answer = tokenizer_id(model_of(path))
+    if isinstance(answer, Unknown):
+        assert not told, answer.reason
+        return
+    assert (answer.value if isinstance(answer, Known) else None) == loaded(path).eos_token_id
+
+
+@pytest.mark.parametrize("eos", [untyped("<|im_end|>"), ["x"], 7], ids=["untyped object", "list", "number"])
+def test_a_role_that_the_map_overrides_may_be_no_text(eos: Any, tmp_path: Path) -> None:
+    special = {"eos_token": "<|im_end|>"}
+    path = folder(tmp_path, tokenizer_class="Qwen2Tokenizer", model_type="qwen3", eos=eos, special=special, decoder="absent")
+    assert loaded(path).eos_token == "<|im_end|>"
+    assert tokenizer_loads(model_of(path)) == Known(value=True)
+
+
 @pytest.mark.parametrize("tokenizer_class", ["PreTrainedTokenizerFast", "TokenizersBackend"])
 def test_a_plain_class_without_a_stated_eos_has_none(tokenizer_class: str, tmp_path: Path) -> None:
     path = folder(tmp_path, tokenizer_class=tokenizer_class, model_type="qwen3", eos="<absent>")

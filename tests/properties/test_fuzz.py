@@ -86,6 +86,16 @@ WRONG: dict[str, Any] = {
     "deep": json.loads("[" * 300 + "]" * 300),
     "deep object": json.loads('{"a":' * 300 + "1" + "}" * 300),
 }
+# Where a text of half a character, which JSON can write and UTF-8 cannot, goes on into predictions and findings.
+SURROGATES: tuple[tuple[str, tuple[str | int, ...]], ...] = (
+    ("tokenizer_config.json", ("eos_token",)),
+    ("tokenizer_config.json", ("added_tokens_decoder", "262", "content")),
+    ("tokenizer_config.json", ("chat_template",)),
+    ("tokenizer_config.json", ("tokenizer_class",)),
+    ("tokenizer.json", ("added_tokens", 2, "content")),
+    ("mlc-chat-config.json", ("tokenizer_files", 0)),
+    ("config.json", ("model_type",)),
+)
 LAW = settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -111,10 +121,23 @@ def test_a_folder_of_one_broken_file(name: str) -> None:
         compared(CHATML, {name: content})
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "tokenizer.json"])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_file_nested_too_deeply(name: str) -> None:
     both_ways(name, b"[" * 100_000)
     both_ways(name, b'{"a":' * 50_000)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["\\", "!", "!!!", "a\\", "***", "[", "/", "//", "[]", "[!]", "[]]", "[z-a]", "(", "\\d+", "**/**"]
+)
+def test_patterns_of_gitattributes_that_mean_nothing(pattern: str) -> None:
+    both_ways(".gitattributes", f"{pattern} filter=lfs\n".encode())
+
+
+@pytest.mark.parametrize("place", SURROGATES, ids=str)
+def test_a_lone_surrogate(place: tuple[str, tuple[str | int, ...]]) -> None:
+    name, pointer = place
+    both_ways(name, with_value(FULL[name], pointer, "\ud800"))
 
 
 def pointers(value: Any, above: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

@@ -27,6 +27,6 @@ def find(model: Model) -> Iterator[Seen]:
             where = value(template.file) if template.name == "default" else f"{value(template.name)} of {value(template.file)}"
             yield Seen(
                 key=f"{template.file}:{template.name}",
-                title=f"The chat template in {where} does not parse: {value(error)}",
+                title=f"The chat template in {where} does not parse: {value(error.partition('. ')[0])}",
                 places=(place_of(model, template),),
             )

@@ -29,9 +29,11 @@ def find(model: Model) -> Iterator[Seen]:
         return
     texts = texts_of(model)
     lacking = [i for i in generation.value if i not in config.value]
+    disjoint = set(config.value).isdisjoint(generation.value)
+    what = "nothing of the" if disjoint else "lacks"
     yield Seen(
         key="config.json",
-        title=f"{value('config.json')} says {ids(config.value, texts)} and lacks {ids(lacking, texts)} of {value('generation_config.json')}",
+        title=f"{value('config.json')} says {ids(config.value, texts)} and {what} {ids(lacking, texts)} of {value('generation_config.json')}",
         places=(*config.places, *generation.places),
-        severity="warning" if set(config.value).isdisjoint(generation.value) else "note",
+        severity="warning" if disjoint else "note",
     )

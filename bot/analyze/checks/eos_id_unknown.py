@@ -12,7 +12,7 @@ from bot.place import Place
 
 CHECK = Check(
     title="An EOS id that no token has",
-    says="makes engines stop on a token that does not exist",
+    says="names a stop id that no token has",
     sees="an id of eos_token_id that the tokenizer does not have, or that is not below config.json's vocab_size",
     why="Nothing ever stops there, and vLLM refuses every request for structured output when a stop id is outside the vocabulary.",
     fix="Name the id of the token that ends a reply.",

@@ -14,7 +14,7 @@ CHECK = Check(
     title="A metadata file is not valid JSON",
     says="leaves a file that no engine can parse",
     sees="config.json, generation_config.json, a tokenizer, template, processor, adapter, index or MLC file that does not parse as UTF-8 JSON",
-    why="Loading fails, or the file is taken for absent without a word (generation_config.json).",
+    why="Whoever reads the file fails to load the model; generation_config.json is taken for absent without a word.",
     fix="Repair the file at the line named.",
     wrong_when="the file is a Git LFS pointer, or holds NaN, which Python's reader accepts",
     severity="error",
@@ -39,5 +39,8 @@ def find(model: Model) -> Iterator[Seen]:
                 yield Seen(
                     key=name,
                     title=f"{value(name)} {document.value.message} (line {document.value.line}, column {document.value.column})",
+                    detail="transformers, vLLM and sglang take the file for absent, without a word."
+                    if name == "generation_config.json"
+                    else "Whoever reads the file fails to load the model.",
                     places=(model.place(name),),
                 )

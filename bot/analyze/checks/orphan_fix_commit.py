@@ -8,7 +8,7 @@ from bot.analyze.wording import value
 
 CHECK = Check(
     title="A commit that the text refers to is on no branch",
-    says="refers to a fix that no branch holds",
+    says="refers to a commit that no branch holds",
     sees="a commit named in README, CHANGELOG, the pull request's text or a commit message (a link, `revision=`, or a SHA said to be a commit) "
     "that neither a branch nor a tag holds, with all refs known",
     why="Whoever follows the branch does not have it, although the text says that it is there.",
@@ -27,4 +27,7 @@ def find_in_claims(claims: tuple[Claim, ...]) -> Iterator[Seen]:
                 key=claim.sha,
                 title=f"{value(where)} refers to commit {value(claim.sha[:12])}, which is on no branch: {claim.reason}",
                 places=claim.places,
+                fix="Correct the id, or name the repository that it belongs to."
+                if "no commit of this repository" in claim.reason
+                else "",
             )

@@ -2,10 +2,12 @@
 
 import fnmatch
 import re
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 NAME = ".gitattributes"
+_ATTRIBUTE = re.compile(r"[-!]?[A-Za-z0-9_.][A-Za-z0-9_.-]*(=.*)?")
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -24,23 +26,32 @@ class Rule(msgspec.Struct, frozen=True):
         return self.pattern.fullmatch(inner if self.whole_path else inner.rpartition("/")[2]) is not None
 
 
-def rules(folder: str, text: str) -> list[Rule]:
-    """The lines of a .gitattributes file that say something about the filter, in order. Macros ([attr]) are followed."""
+def rules(files: Mapping[str, str]) -> list[Rule]:
+    """The lines that say something about the filter, in the order in which git applies them.
+
+    `files` maps folders ("" for the root) to the text of their .gitattributes. Only the root's may define macros, which hold for all.
+    """
+    lines = {folder: list(_lines(text)) for folder, text in files.items()}
     macros: dict[str, bool] = {}
-    found: list[Rule] = []
-    for line in text.splitlines():
-        words = line.split()
-        if not words or words[0].startswith("#"):
-            continue
-        lfs = _filter(words[1:], macros)
-        if lfs is None:
-            continue
+    for words in lines.get("", ()):
         if words[0].startswith("[attr]"):
-            macros[words[0].removeprefix("[attr]")] = lfs
-        elif not words[0].endswith("/"):  # a pattern of folders says nothing about what is in them
-            pattern = words[0]
-            found.append(Rule(folder, re.compile(_expression(pattern.removeprefix("/"))), "/" in pattern, lfs))
+            macros[words[0].removeprefix("[attr]")] = _filter(words[1:], macros) or False
+    found: list[Rule] = []
+    for folder in sorted(lines, key=lambda folder: (folder.count("/") + bool(folder), folder)):
+        for pattern, *attributes in lines[folder]:
+            lfs = _filter(attributes, macros)
+            # A negative pattern is none, and one of folders says nothing about what is in them.
+            if lfs is not None and not pattern.startswith(("[attr]", "!")) and not pattern.endswith("/"):
+                found.append(Rule(folder, re.compile(_expression(pattern.removeprefix("/"))), "/" in pattern, lfs))
     return found
+
+
+def _lines(text: str) -> Iterator[list[str]]:
+    """The words of each line that git takes: no comments, and no line with a word that cannot be an attribute."""
+    for line in text.removeprefix("\ufeff").split("\n"):
+        words = re.split(r"[ \t\r]+", line.strip(" \t\r"))
+        if words[0] and not words[0].startswith("#") and all(_ATTRIBUTE.fullmatch(word) for word in words[1:]):
+            yield words
 
 
 def kept_in_lfs(path: str, every: list[Rule]) -> bool:
@@ -52,10 +63,11 @@ def _filter(attributes: list[str], macros: dict[str, bool]) -> bool | None:
     """What a list of attributes makes of the filter: True for lfs, False for another or none, None where it does not say."""
     said: bool | None = None
     for attribute in attributes:
-        if attribute in macros:
-            said = macros[attribute]
-        elif attribute.lstrip("-!").partition("=")[0] == "filter":
+        name = attribute.lstrip("-!").partition("=")[0]
+        if name == "filter":
             said = attribute == "filter=lfs"
+        elif name in macros:
+            said = macros[name] if attribute == name else False
     return said
 
 
@@ -63,4 +75,5 @@ def _expression(pattern: str) -> str:
     """A pattern as a regular expression: * and ? stop at a slash, ** does not."""
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", pattern)
     known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    parts = [f"[!{p[2:]}" if p.startswith("[^") else p for p in parts]
     return "".join(known.get(p) or (fnmatch.translate(p)[4:-3] if p.startswith("[") else re.escape(p)) for p in parts)

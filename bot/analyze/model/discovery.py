@@ -165,10 +165,11 @@ def _went(old: Model, new: Model, base: Mapping[str, Model], head: Mapping[str, 
 
 def _lfs_declared(snapshot: Snapshot, reader: Reader) -> Callable[[str], bool | None]:
     """Whether .gitattributes keeps a path in Git LFS; None for a plain folder without such a file, where it cannot be seen."""
-    every: list[attributes.Rule] = []
-    for file in sorted(snapshot.files, key=lambda file: file.path.count("/")):
-        parent, _, name = file.path.rpartition("/")
+    texts: dict[str, str] = {}
+    for file in snapshot.files:
+        folder, _, name = file.path.rpartition("/")
         if name == attributes.NAME and file.content is not None:
-            every += attributes.rules(parent, reader.raw(file.content).decode("utf-8", "replace"))
+            texts[folder] = reader.raw(file.content).decode("utf-8", "replace")
+    every = attributes.rules(texts)
     seen = snapshot.sha is not None or any(file.path.rpartition("/")[2] == attributes.NAME for file in snapshot.files)
     return lambda path: attributes.kept_in_lfs(path, every) if seen else None

@@ -40,4 +40,7 @@ def pointed(content: bytes) -> str:
     if len(content) >= LONGEST_POINTER or not content.startswith(POINTER):
         return ""
     size = re.search(rb"^size (\d{1,15})$", content, re.MULTILINE)
-    return f" to {int(size.group(1)) / 1e6:.1f} MB" if size else " of unknown size"
+    if size is None:
+        return " of unknown size"
+    number = int(size.group(1))
+    return f" to {number / 1e6:.1f} MB" if number >= 1e5 else f" to {number / 1e3:.1f} kB"

@@ -153,6 +153,8 @@ def _stray_merge(content: bytes) -> str | None:
         return None
     vocab = model.vocab
     for merge in model.merges:
+        if isinstance(merge, str) and merge.startswith("#version"):
+            continue  # the first line of a merges.txt
         left, right = merge if isinstance(merge, tuple) else merge.partition(" ")[::2]
         if left not in vocab or right not in vocab or left + right not in vocab:
             piece = next(piece for piece in (left, right, left + right) if piece not in vocab)
