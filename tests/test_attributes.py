@@ -102,6 +102,10 @@ TABLE: dict[str, tuple[dict[str, str], dict[str, bool]]] = {
     ),
     "tabs and carriage returns": ({"": "a.bin\tfilter=lfs\r\nb.bin filter=lfs text\r\n"}, {"a.bin": True, "b.bin": True}),
     "case": ({"": "*.BIN filter=lfs\nx Filter=lfs\ny filter=LFS\n"}, {"a.bin": False, "a.BIN": True, "x": False, "y": False}),
+    "quoted patterns and escapes": (
+        {"": '"a b.bin" filter=lfs\n"q\\"r" filter=lfs\n\\*.bin filter=lfs\n[^x]y filter=lfs\n"open filter=lfs\n'},
+        {"a b.bin": True, 'q"r': True, "*.bin": True, "c.bin": False, "ay": True, "xy": False, "open": False},
+    ),
     "nothing": ({"": ""}, {"a.bin": False}),
 }
 

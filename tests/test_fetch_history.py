@@ -9,7 +9,7 @@ from bot.errors import UsageError
 from bot.fetch import patches
 from bot.fetch.git import Repository
 from bot.fetch.history import NoHistory, is_pull
-from bot.fetch.history_file import FileHistory
+from bot.fetch.history_file import LARGEST, FileHistory
 from bot.fetch.history_git import MOST_WALKS, GitHistory
 from bot.snapshot import Commit
 from tests.repositories import GitRepository
@@ -313,6 +313,10 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="is not JSON"):
         FileHistory(tmp_path / "x")
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(LARGEST + 1)
+    with pytest.raises(UsageError, match="is larger than 64 MiB"):
+        FileHistory(tmp_path / "large")
 
 
 @pytest.mark.needs("shared")

@@ -18,11 +18,11 @@ ENDLESS = "{% for i in range(99999) %}{% for j in range(99999) %}{% set x = i * 
 @pytest.fixture
 def watch() -> Iterator[list[str]]:
     """What is noted, with the watch put back afterwards."""
-    before = WATCH.note, WATCH.refused
+    before = WATCH.note, WATCH.refused, WATCH.seconds
     noted: list[str] = []
     WATCH.note = noted.append
     yield noted
-    WATCH.note, WATCH.refused = before
+    WATCH.note, WATCH.refused, WATCH.seconds = before
 
 
 def digest(text: str) -> str:
@@ -140,3 +140,12 @@ def test_a_refused_template_is_not_touched(watch: list[str]) -> None:
     assert syntax_error(ENDLESS) is None
     assert watch == []
     assert render("x", USER, {}).text == "x"
+
+
+@pytest.mark.usefixtures("watch")
+def test_slow_templates_have_a_limit_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "SECONDS", 0.1)
+    WATCH.seconds = 0.2
+    errors = [render(ENDLESS + "x" * number, USER, {}).error for number in range(3)]
+    assert errors == [*["could not be rendered within 0.1 s"] * 2, "was not rendered, because others took more than 20 s"]
+    assert syntax_error("{% if %}") is None

@@ -19,7 +19,7 @@ from bot.analyze.engines.prediction import engines
 from bot.analyze.limits import confine
 from bot.analyze.model.reader import Reader
 from bot.analyze.records import Unchecked
-from bot.analyze.render import WATCH, render
+from bot.analyze.render import ALL_SECONDS, WATCH, render
 from bot.analyze.tables import tables
 from bot.place import Place
 from bot.snapshot import Change, Exchange
@@ -41,6 +41,7 @@ def main() -> None:
     _warm_for(exchange)
     missing = confine(seconds=SECONDS, memory=MEMORY)
     WATCH.note = _note
+    WATCH.seconds = ALL_SECONDS
     WATCH.refused = frozenset(exchange.unrenderable)
     comparison = compare(exchange, reader)
     if missing:

@@ -20,19 +20,19 @@ _COMMIT = re.compile(rf"\b(?:commits?|revisions?|revs?|sha|changesets?){_GLUE}",
 _FIXED_IN = re.compile(r"\b(?:fixed|patched|merged|reverted)\s+(?:in|by|with)[\s:`(\[]*$", re.IGNORECASE)
 _FIXED = re.compile(rf"\b(?:fix(?:e[sd])?|patch(?:e[sd])?|merged?|backport(?:ed)?|reverted){_GLUE}", re.IGNORECASE)
 # A sentence that speaks of commits at all, for a SHA that only stands in back-ticks.
-_ABOUT = re.compile(
-    r"\b(?:commits?|revisions?|fix(?:e[sd])?|patch(?:e[sd])?|merged?|backport(?:ed)?|changesets?)\b", re.IGNORECASE
-)
+_ABOUT = re.compile(r"\b(?:commits?|revisions?|fix(?:e[sd])?|backport(?:ed)?|changesets?)\b", re.IGNORECASE)
 # "sha256: …", "md5 …", "colour …", and copies that say so themselves: no claim that the commit is here.
 _SUMS = r"\b(?:sha-?(?:1|224|256|384|512)(?:sum)?|md5(?:sum)?|checksums?|digest|etag|uuid|colou?r|blake\w*|crc32)\b"
 _CHECKSUM = re.compile(_SUMS, re.IGNORECASE)
-_NOT = re.compile(rf"(?:{_SUMS}|cherry.picked from commit|reverts commit)[^.;|]{{0,40}}$", re.IGNORECASE)
+_NOT = re.compile(
+    rf"(?:{_SUMS}|cherry.picked from commit|reverts commit|\bseed|\bblob|autov2)[^.;|]{{0,40}}$|^merge commit '$", re.IGNORECASE
+)
 # Projects whose commits model cards name; a commit that is not in this repository is then taken for one of theirs.
 _OTHER = re.compile(
     r"\b(llama\.cpp|llama-cpp-python|ggml|gguf-py|transformers|tokenizers|diffusers|accelerate|peft|trl|vllm|sglang|tgi|text-generation-inference|"
     r"lmdeploy|tensorrt-llm|exllama\w*|auto-?gptq|gptqmodel|auto-?awq|llm-?compressor|bitsandbytes|optimum|mlx(?:-lm)?|mlc-llm|web-?llm|"
     r"xgrammar|ollama|pytorch|torch|triton|flash-?attention|xformers|deepspeed|megatron\w*|nemo|axolotl|llama-?factory|unsloth|mergekit|"
-    r"lm-evaluation-harness|lighteval|[\w-]+\.(?:cpp|py|js|rs)|[\w.-]+/[\w.-]+)(?:['’]s)?\b[^.;]{0,40}$",
+    r"lm-evaluation-harness|lighteval|[\w-]+\.(?:cpp|py|js|rs)|[\w.-]+/[\w.-]+)(?:['’]s)?\b(?:[^.;]|\.(?=\d)){0,40}$",
     re.IGNORECASE,
 )
 _REVISION = re.compile(r"(code_|--code-)?revision[\s\"']*[=:\s][\s\"']*([0-9a-fA-F]{7,40})(?![0-9A-Za-z_])")
@@ -40,6 +40,10 @@ _NAMED = re.compile(r"(?<![\w./-])([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?![\w/
 _LINK = re.compile(
     r"^(?:https?://[^/\s]+)?/?(?:(?:datasets|spaces)/)?([\w.-]+/[\w.-]+)/(?:commit|commits|tree|blob|raw|resolve)/([0-9a-fA-F]{7,40})(?![0-9A-Za-z_])"
 )
+_FIRST = re.compile(r"\(\s*[\"']([\w.-]+)[\"']\s*,[^()]*$")  # load("name", revision="…")
+# The metadata of a model card names revisions of data sets and of base models; a squash names the commits that it replaces.
+_FRONT = re.compile(r"\A---[ \t]*\r?\n.*?\n---[ \t]*\r?(?=\n|\Z)", re.DOTALL)
+_SQUASHED = "Squashed commit of the following:"
 _DATE = re.compile(r"^(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])(?:\d{2,6})?$")
 
 
@@ -90,6 +94,7 @@ def _claim(sha: str, rows: list[tuple[Place, Commit, _Word]], ours: str) -> Clai
 
 def _words(text: str) -> Iterator[_Word]:
     """Every claim of a text, in order, each once a line; at most MOST of them."""
+    text = _FRONT.sub(lambda front: "\n" * front.group().count("\n"), text.partition(_SQUASHED)[0])
     if not _HEX.search(text):
         return
     from markdown_it import MarkdownIt  # noqa: PLC0415 - a fifth of the child's start, and most changes name no commit
@@ -135,7 +140,7 @@ def _of_inline(children: "list[Token]", line: int) -> Iterator[_Word]:
             line += 1
         elif not _LINK.match(linked):  # the text of a link to a commit repeats what the link says
             yield from _of_prose(child.content, line, before)
-        before = (before + ("`" if child.type == "code_inline" else child.content or " "))[-_NEAR:]
+        before = (before + (f"`{child.content}`" if child.type == "code_inline" else child.content or " "))[-_NEAR:]
 
 
 def _of_quoted(text: str, before: str, line: int, *, about: bool, sums: bool) -> Iterator[_Word]:
@@ -173,7 +178,8 @@ def _of_code(code: str, line: int) -> Iterator[_Word]:
     for match in _REVISION.finditer(code):
         row += code.count("\n", at, match.start())
         at = match.start()
-        named = _NAMED.findall(code[max(0, at - 300) : at])
+        first = _FIRST.search(code, max(0, at - 300), at)
+        named = [first.group(1)] if first else _NAMED.findall(code[max(0, at - 2_000) : at])
         repository = ANOTHER if match.group(1) else named[-1] if named else ""
         yield _Word(match.group(2).lower(), row, repository)
     at, row = 0, line

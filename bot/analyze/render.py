@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import signal
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -21,6 +22,7 @@ T = TypeVar("T")
 
 SECONDS = 2.0
 LONGEST = 4_000_000
+ALL_SECONDS = 20.0  # of all templates of one comparison that overran theirs
 # Templates print the date; a fixed one makes base and head comparable (2026-01-02 03:04:05, local time as transformers uses).
 NOW = datetime(2026, 1, 2, 3, 4, 5)  # noqa: DTZ001 - transformers' strftime_now is naive local time
 
@@ -128,11 +130,12 @@ class Watch(msgspec.Struct):
     """What the process that owns this one tells and is told.
 
     `note` is given the sha256 of each template before work on it starts and "" after it; `refused` are the templates that made it
-    kill a process.
+    kill a process. `seconds` are left for templates that overrun their time.
     """
 
     note: Callable[[str], None] = lambda _: None
     refused: frozenset[str] = frozenset()
+    seconds: float = math.inf
 
 
 WATCH = Watch()
@@ -142,11 +145,14 @@ def _limited(text: str, work: Callable[[], T]) -> T | Prompt:
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     if digest in WATCH.refused:
         return Prompt(None, "could not be rendered within limits (it had to be killed)", "limits")
+    if WATCH.seconds <= 0:
+        return Prompt(None, f"was not rendered, because others took more than {ALL_SECONDS:g} s", "limits")
     WATCH.note(digest)
     try:
         with _timer(SECONDS):
             return work()
     except _TooLongError:
+        WATCH.seconds -= SECONDS
         return Prompt(None, f"could not be rendered within {SECONDS:g} s", "limits")
     finally:
         WATCH.note("")

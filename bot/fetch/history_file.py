@@ -11,6 +11,7 @@ from bot.fetch.history import SHORT, holders, is_pull, place
 from bot.snapshot import Commit
 
 PATCH_IDS = ":patch-ids"
+LARGEST = 64 << 20
 FULL = re.compile(r"[0-9a-f]{40}")
 EXAMPLE = '{"main": ["<40 hex digits>", ...], "refs/pr/1": [...]}'
 
@@ -69,7 +70,7 @@ class FileHistory:
 
     def _load(self) -> dict[str, object]:
         try:
-            loaded: object = json.loads(self._path.read_bytes())
+            loaded: object = json.loads(self._read())
         except FileNotFoundError as error:
             raise UsageError(f"{self._path}: there is no such history file") from error
         except OSError as error:
@@ -81,6 +82,13 @@ class FileHistory:
         if not isinstance(loaded, dict):
             raise UsageError(f"{self._path} holds no object; expected {EXAMPLE}")
         return {str(ref): value for ref, value in loaded.items()}
+
+    def _read(self) -> bytes:
+        with self._path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise UsageError(f"{self._path} is larger than {LARGEST >> 20} MiB, so it is no history file; expected {EXAMPLE}")
+        return content
 
     def _commits(self, ref: str, commits: object) -> dict[str, None]:
         """Check the commits of one ref; a dict keeps their order, newest first, and finds one at once."""

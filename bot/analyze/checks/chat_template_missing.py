@@ -14,7 +14,7 @@ CHECK = Check(
     sees="a chat template in base (file or inline) and none anywhere in head",
     why="Chat requests fail: `Cannot use chat template functions because tokenizer.chat_template is not set`.",
     fix="Keep the template in `chat_template.jinja` or in `tokenizer_config.json`.",
-    wrong_when="the template moved to another source or folder, or base had none (base models)",
+    wrong_when="the template moved to another source or folder, nobody takes it from here (adapters, GGUF and MLC folders), or base had none (base models)",
     severity="error",
 )
 
@@ -22,7 +22,7 @@ CHECK = Check(
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Compare the sources; one that is there and cannot be read is not called missing."""
     before, after = in_force(base), sources(head)
-    if not before or after.every or after.unread:
+    if not before or after.every or after.unread or _elsewhere(head):
         return
     template = before[0]
     broken = template.file.endswith(".json") and template.file in head.files and not head.readable(template.file)
@@ -34,3 +34,9 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
             title=f"The chat template of {value(template.file)} is gone and nothing takes its place",
             places=(place,),
         )
+
+
+def _elsewhere(model: Model) -> bool:
+    """Whether chat takes the template from elsewhere: from an adapter's base model, out of a GGUF file, or by MLC's own name of it."""
+    gguf = any(name.endswith(".gguf") for name in model.files) and "config.json" not in model.files
+    return model.has("adapter_config.json") or gguf or bool(model.mapping("mlc-chat-config.json").get("conv_template"))

@@ -1,5 +1,6 @@
 """An id that ends generation stands for another token than before."""
 
+import re
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
@@ -16,9 +17,12 @@ CHECK = Check(
     sees="an id in the stop set of base and of head whose token string is another one in head, and that string ended nothing in base",
     why="Generation stops where nothing ends, and runs on where a turn ends.",
     fix="Name the id that the ending token has now, or give the new token an id of its own.",
-    wrong_when="all ids shifted together and the stop set is the same strings under new ids, or the new string is the one that head's tokenizer or template ends with",
+    wrong_when="all ids shifted together and the stop set is the same strings under new ids, the old one was a reserved slot, or the new string is the one that head's tokenizer or template ends with",
     severity="error",
 )
+
+# Names of slots that later tokens are given; nothing writes one, so it ended nothing.
+_SLOT = re.compile(r"reserved|unused", re.IGNORECASE)
 
 
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
@@ -28,7 +32,9 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     meant = {end for turn in turns(head) for end in turn.ends} | ({own.value} if isinstance(own, Known) else set())
     for number in sorted(before.keys() & after.keys()):
         old, new = before[number], after[number]
-        if old is not None and new is not None and old != new and new not in before.values() and new not in meant:
+        if old is None or new is None or _SLOT.search(old):
+            continue
+        if old != new and new not in before.values() and new not in meant:
             yield Seen(
                 key=old,
                 title=f"Stop id {number} was {value(old)} and is now {value(new)}",

@@ -20,7 +20,8 @@ CHECK = Check(
     severity="error",
 )
 
-# Besides every *config.json and every index.
+# A tsconfig.json, which may have comments, is none of them.
+_ENDINGS = ("_config.json", "-config.json", ".index.json")
 _NAMES = {"tokenizer.json", "special_tokens_map.json", "added_tokens.json", "chat_template.json", "vocab.json", "tekken.json"}
 
 
@@ -31,7 +32,7 @@ def _is_read(file: Answer[TokenizerFile | NotTokenizer]) -> bool:
 def find(model: Model) -> Iterator[Seen]:
     """Parse each of them."""
     for name in sorted(model.files):
-        if name in _NAMES or name.endswith(("config.json", ".index.json")):
+        if name in _NAMES or name == "config.json" or name.endswith(_ENDINGS):
             if name == "tokenizer.json" and _is_read(tokenizer_file(model)):
                 continue  # large, and it has been read already
             document = model.document(name)

@@ -16,7 +16,7 @@ CHECK = Check(
     "or weight files that did not change",
     why="The checkpoint is loaded as if it were not quantized: packed tensors do not fit the layers.",
     fix="Put `quantization_config` back, or replace the weights by unquantized ones.",
-    wrong_when="the weights changed as well and the index names no packed tensor, or the quantization moved to another level or to hf_quant_config.json",
+    wrong_when="the index names no packed tensor (bitsandbytes settings left from training), or the quantization moved to another level or to hf_quant_config.json",
     severity="error",
 )
 
@@ -33,6 +33,14 @@ _PACKED = (
     "_blocks",
     "_scales",
     ".SCB",
+    ".weight_zero_point",
+    ".weight_global_scale",
+    ".weight_scale_2",
+    ".codebooks",
+    ".q_weight",
+    ".q_scale",
+    ".quant_state.bitsandbytes__nf4",
+    ".quant_state.bitsandbytes__fp4",
 )
 _WEIGHTS = re.compile(r".+\.safetensors|(pytorch_)?model.*\.(bin|pt|pth)|consolidated.*\.pth?")
 
@@ -44,7 +52,7 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
         return
     tensor = next((tensor for tensor in _tensors(head) if tensor.endswith(_PACKED)), None)
     same = _same_weights(base, head)
-    if tensor is None and not same:
+    if tensor is None and (not same or any(_tensors(head))):  # an index without packed names says that they are not packed
         return
     left = f"the index still names {value(tensor)}" if tensor else f"{value(same)} {_how(head, same)}"
     for path, quantization in gone.items():

@@ -20,7 +20,7 @@ CHECK = Check(
     "(config.json's where that file is absent); where the template writes nothing there, the tokens that open the next turn",
     why="Generation runs on past the end of the reply, up to the length limit.",
     fix="Add the id of the token to `eos_token_id` of `generation_config.json`.",
-    wrong_when="there is no chat template (base models), the template ends turns with ordinary text, or no file says how to generate",
+    wrong_when="there is no chat template (base models), the template ends turns with ordinary text or with several tokens of which one is in the list, or no file says how to generate",
     severity="error",
 )
 
@@ -32,6 +32,8 @@ def find(model: Model) -> Iterator[Seen]:
         return
     found: dict[str, Turns] = {}
     for turn in turns(model):
+        if any(table.value.id_of(token) in stops.value for token in turn.run):
+            continue  # the reply ends a token later
         for end in turn.ends:
             number = table.value.id_of(end)
             if number is not None and number not in stops.value:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 NAME = ".gitattributes"
+_QUOTED = re.compile(r'"((?:[^"\\]|\\[\\"])+)"(?=[ \t\r]|$)')  # other escapes are not taken for a pattern
 _ATTRIBUTE = re.compile(r"[-!]?[A-Za-z0-9_.][A-Za-z0-9_.-]*(=.*)?")
 
 
@@ -49,7 +50,10 @@ def rules(files: Mapping[str, str]) -> list[Rule]:
 def _lines(text: str) -> Iterator[list[str]]:
     """The words of each line that git takes: no comments, and no line with a word that cannot be an attribute."""
     for line in text.removeprefix("\ufeff").split("\n"):
-        words = re.split(r"[ \t\r]+", line.strip(" \t\r"))
+        line = line.strip(" \t\r")  # noqa: PLW2901
+        quoted = _QUOTED.match(line)
+        rest = re.split(r"[ \t\r]+", line[quoted.end() :].lstrip(" \t\r") if quoted else line)
+        words = [re.sub(r"\\([\\\"])", r"\1", quoted.group(1)), *filter(None, rest)] if quoted else rest
         if words[0] and not words[0].startswith("#") and all(_ATTRIBUTE.fullmatch(word) for word in words[1:]):
             yield words
 
@@ -73,7 +77,13 @@ def _filter(attributes: list[str], macros: dict[str, bool]) -> bool | None:
 
 def _expression(pattern: str) -> str:
     """A pattern as a regular expression: * and ? stop at a slash, ** does not."""
-    parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", pattern)
+    parts = re.split(r"(\\.|\*\*/|\*\*|\*|\?|\[[^\]]+\])", pattern)
     known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     parts = [f"[!{p[2:]}" if p.startswith("[^") else p for p in parts]
-    return "".join(known.get(p) or (fnmatch.translate(p)[4:-3] if p.startswith("[") else re.escape(p)) for p in parts)
+
+    def one(part: str) -> str:
+        if part.startswith("\\"):
+            return re.escape(part[1:])
+        return known.get(part) or (fnmatch.translate(part)[4:-3] if part.startswith("[") else re.escape(part))
+
+    return "".join(map(one, parts))

@@ -144,6 +144,8 @@ def _moves(gone: dict[str, Model], come: dict[str, Model]) -> dict[str, str]:
             same_names = set(old.files) & set(new.files)
             equal = sum(old.files[name].oid == new.files[name].oid != "" for name in same_names)
             alike = len(same_names) * 2 > min(len(old.files), len(new.files))
+            if _kind(old) != _kind(new):
+                continue
             if equal or (alike and len(gone) == len(come) == 1):
                 scores.append((equal, len(same_names), old_folder, new_folder))
     found: dict[str, str] = {}
@@ -153,8 +155,17 @@ def _moves(gone: dict[str, Model], come: dict[str, Model]) -> dict[str, str]:
     return found
 
 
+def _kind(model: Model) -> object:
+    return model.mapping("config.json").get("model_type")
+
+
 def _went(old: Model, new: Model, base: Mapping[str, Model], head: Mapping[str, Model]) -> dict[str, str]:
-    """Where the files of a model went that it has lost: a new file of the same name in another model folder of head."""
+    """Where the files of a model went that it has lost: a new file of the same name in another model folder of head.
+
+    A folder that keeps its config.json is still loaded, and lacks what went.
+    """
+    if "config.json" in new.files:
+        return {}
     before = {model.path(name) for model in base.values() for name in model.files}
     found: dict[str, str] = {}
     for name in old.files.keys() - new.files.keys():

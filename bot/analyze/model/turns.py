@@ -1,7 +1,8 @@
 """How a chat template ends an assistant's turn and opens others, seen by rendering a conversation."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 
 import msgspec
 
@@ -48,11 +49,13 @@ class Turns(msgspec.Struct, frozen=True):
     `ends` maps the token strings with which an assistant's turn ends to the rendered text around them, for people. It is one token that
     the template writes after the reply, or, where it writes none after the last reply (`by_role`), the tokens that open whatever
     comes next: the model itself must produce them. Empty when the template writes no single token there.
+    `run` are all the tokens that the template writes after every reply, one after another; a model that learned it writes them all.
     `openers` are the token strings that open a turn and do not end one. `unknown` says why nothing could be seen.
     """
 
     template: Template
     ends: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
+    run: tuple[str, ...] = ()
     openers: tuple[str, ...] = ()
     by_role: bool = False
     unknown: str = ""
@@ -91,10 +94,11 @@ def _turns(model: Model, template: Template) -> Turns:
         ends = {following: _readable(f"{REPLY}{between}{SECOND}"), **tool}
     else:
         ends = {}
-    opened = [*_opening(before, markers, ends), *_opening(between, markers, ends), *tool]
+    run = () if by_role else _run(after, between, markers)
+    opened = [*_opening(before, markers, ends), *(t for t in _opening(between, markers, ends) if t not in run), *tool]
     closing = set() if by_role else {*ends, following}
     openers = tuple(t for t in dict.fromkeys(opened) if t not in closing and t not in strings.values())
-    return Turns(template, ends, openers, by_role)
+    return Turns(template, ends, run, openers, by_role)
 
 
 def _opening(text: str, markers: list[str], ends: Iterable[str]) -> list[str]:
@@ -125,6 +129,18 @@ def _first(text: str, markers: list[str]) -> str | None:
     """The marker that a text starts with, white space aside."""
     text = text.lstrip()
     return next((m for m in markers if text.startswith(m)), None)
+
+
+def _run(after: str, between: str, markers: list[str]) -> tuple[str, ...]:
+    """The tokens that follow the last reply and an earlier one alike, with nothing but white space between them."""
+    both = zip(_leading(after, markers), _leading(between, markers), strict=False)
+    return tuple(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], both))
+
+
+def _leading(text: str, markers: list[str]) -> Iterator[str]:
+    while marker := _first(text, markers):
+        yield marker
+        text = text.lstrip()[len(marker) :]
 
 
 def _all(text: str, markers: list[str]) -> list[str]:
