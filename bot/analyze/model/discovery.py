@@ -162,14 +162,15 @@ def _kind(model: Model) -> object:
 def _went(old: Model, new: Model, base: Mapping[str, Model], head: Mapping[str, Model]) -> dict[str, str]:
     """Where the files of a model went that it has lost: a new file of the same name in another model folder of head.
 
-    A folder that keeps its config.json is still loaded, and lacks what went.
+    While its own config.json stays it is still loaded and lacks what went, unless the other folder can be loaded in its place (projects
+    that keep the tokenizer in a folder of its own, with a config.json beside it).
     """
-    if "config.json" in new.files:
-        return {}
+    left = "config.json" not in new.files
     before = {model.path(name) for model in base.values() for name in model.files}
     found: dict[str, str] = {}
     for name in old.files.keys() - new.files.keys():
-        paths = [m.path(name) for m in head.values() if m.folder != new.folder and name in m.files]
+        others = [m for m in head.values() if m.folder != new.folder and (left or "config.json" in m.files)]
+        paths = [m.path(name) for m in others if name in m.files]
         found.update((name, path) for path in paths if path not in before)
     return found
 
