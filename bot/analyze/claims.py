@@ -20,7 +20,7 @@ _COMMIT = re.compile(rf"\b(?:commits?|revisions?|revs?|sha|changesets?){_GLUE}",
 _FIXED_IN = re.compile(r"\b(?:fixed|patched|merged|reverted)\s+(?:in|by|with)[\s:`(\[]*$", re.IGNORECASE)
 _FIXED = re.compile(rf"\b(?:fix(?:e[sd])?|patch(?:e[sd])?|merged?|backport(?:ed)?|reverted){_GLUE}", re.IGNORECASE)
 # A sentence that speaks of commits at all, for a SHA that only stands in back-ticks.
-_ABOUT = re.compile(r"\b(?:commits?|revisions?|fix(?:e[sd])?|backport(?:ed)?|changesets?)\b", re.IGNORECASE)
+_ABOUT = re.compile(r"\b(?:commits?|revisions?|changesets?)\b", re.IGNORECASE)
 # "sha256: …", "md5 …", "colour …", and copies that say so themselves: no claim that the commit is here.
 _SUMS = r"\b(?:sha-?(?:1|224|256|384|512)(?:sum)?|md5(?:sum)?|checksums?|digest|etag|uuid|colou?r|blake\w*|crc32)\b"
 _CHECKSUM = re.compile(_SUMS, re.IGNORECASE)
@@ -32,7 +32,7 @@ _OTHER = re.compile(
     r"\b(llama\.cpp|llama-cpp-python|ggml|gguf-py|transformers|tokenizers|diffusers|accelerate|peft|trl|vllm|sglang|tgi|text-generation-inference|"
     r"lmdeploy|tensorrt-llm|exllama\w*|auto-?gptq|gptqmodel|auto-?awq|llm-?compressor|bitsandbytes|optimum|mlx(?:-lm)?|mlc-llm|web-?llm|"
     r"xgrammar|ollama|pytorch|torch|triton|flash-?attention|xformers|deepspeed|megatron\w*|nemo|axolotl|llama-?factory|unsloth|mergekit|"
-    r"lm-evaluation-harness|lighteval|[\w-]+\.(?:cpp|py|js|rs)|[\w.-]+/[\w.-]+)(?:['’]s)?\b(?:[^.;]|\.(?=\d)){0,40}$",
+    r"lm-eval(?:uation-harness)?|lighteval|[\w-]+\.(?:cpp|py|js|rs)|[\w.-]+/[\w.-]+)(?:['’]s)?\b(?:[^.;]|\.(?=\d)){0,40}$",
     re.IGNORECASE,
 )
 _REVISION = re.compile(r"(code_|--code-)?revision[\s\"']*[=:\s][\s\"']*([0-9a-fA-F]{7,40})(?![0-9A-Za-z_])")
