@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import takewhile
+from itertools import islice, takewhile
 
 import msgspec
 
@@ -14,6 +14,8 @@ from bot.answer import Known
 
 # Words that no template contains, so that they can be found in the prompt again.
 USER, REPLY, SECOND, LAST, OUTPUT = "qxuserone", "qxreplyone", "qxusertwo", "qxreplytwo", "qxtooloutput"
+
+MOST = 16  # tokens that may close a reply together; a hostile template writes millions
 
 _TURNS = (
     {"role": "user", "content": USER},
@@ -133,7 +135,7 @@ def _first(text: str, markers: list[str]) -> str | None:
 
 def _run(after: str, between: str, markers: list[str]) -> tuple[str, ...]:
     """The tokens that follow the last reply and an earlier one alike, with nothing but white space between them."""
-    both = zip(_leading(after, markers), _leading(between, markers), strict=False)
+    both = islice(zip(_leading(after, markers), _leading(between, markers), strict=False), MOST)
     return tuple(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], both))
 
 
