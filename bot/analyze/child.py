@@ -9,7 +9,7 @@ from bot.analyze.limits import hide_environment
 
 # -I leaves out the working directory, the user's packages and every PYTHON* variable; this package's own folder comes first, so that no
 # other installation of it answers.
-START = "import sys; sys.path.insert(0, sys.argv.pop(1)); import runpy; runpy.run_module('bot.analyze', run_name='__main__', alter_sys=True)"
+START = "import sys; own = sys.argv.pop(1); own in sys.path or sys.path.insert(0, own); import runpy; runpy.run_module('bot.analyze', run_name='__main__', alter_sys=True)"
 _NEEDED = ("PATH", "LD_LIBRARY_PATH")
 
 Child = subprocess.Popen[bytes]

@@ -43,7 +43,8 @@ _LINK = re.compile(
 _FIRST = re.compile(r"\(\s*[\"']([\w.-]+)[\"']\s*,[^()]*$")  # load("name", revision="…")
 # The metadata of a model card names revisions of data sets and of base models; a squash names the commits that it replaces.
 _FRONT = re.compile(r"\A---[ \t]*\r?\n.*?\n---[ \t]*\r?(?=\n|\Z)", re.DOTALL)
-_SQUASHED = "Squashed commit of the following:"
+_SQUASH = "Squashed commit of the following:"
+_SQUASHED = re.compile(r"^commit [0-9a-f]{40}\r?$", re.MULTILINE)
 _DATE = re.compile(r"^(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])(?:\d{2,6})?$")
 
 
@@ -94,7 +95,8 @@ def _claim(sha: str, rows: list[tuple[Place, Commit, _Word]], ours: str) -> Clai
 
 def _words(text: str) -> Iterator[_Word]:
     """Every claim of a text, in order, each once a line; at most MOST of them."""
-    text = _FRONT.sub(lambda front: "\n" * front.group().count("\n"), text.partition(_SQUASHED)[0])
+    text = _FRONT.sub(lambda front: "\n" * front.group().count("\n"), text)
+    text = _SQUASHED.sub("", text) if _SQUASH in text else text
     if not _HEX.search(text):
         return
     from markdown_it import MarkdownIt  # noqa: PLC0415 - a fifth of the child's start, and most changes name no commit

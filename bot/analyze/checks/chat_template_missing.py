@@ -37,6 +37,8 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
 
 
 def _elsewhere(model: Model) -> bool:
-    """Whether chat takes the template from elsewhere: from an adapter's base model, out of a GGUF file, or by MLC's own name of it."""
-    gguf = any(name.endswith(".gguf") for name in model.files) and not any(name.endswith(".safetensors") for name in model.files)
-    return model.has("adapter_config.json") or gguf or bool(model.mapping("mlc-chat-config.json").get("conv_template"))
+    """Whether chat takes the template from elsewhere: from an adapter's base model, or, without weights for transformers, from GGUF or MLC."""
+    if any(name.endswith(".safetensors") for name in model.files):
+        return model.has("adapter_config.json")
+    gguf = any(name.endswith(".gguf") for name in model.files)
+    return gguf or model.has("adapter_config.json") or bool(model.mapping("mlc-chat-config.json").get("conv_template"))

@@ -21,18 +21,17 @@ CHECK = Check(
     severity="error",
 )
 
-# Names of slots that later tokens are given; nothing writes one, so it ended nothing.
+# Names of slots that later tokens are given; one ends nothing unless the template or the tokenizer of base says so.
 _SLOT = re.compile(r"reserved|unused", re.IGNORECASE)
 
 
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Compare the strings of the ids that both stop sets have."""
     before, after = _stops(base), _stops(head)
-    own = role(head, "eos_token")
-    meant = {end for turn in turns(head) for end in turn.ends} | ({own.value} if isinstance(own, Known) else set())
+    ended, meant = _meant(base), _meant(head)
     for number in sorted(before.keys() & after.keys()):
         old, new = before[number], after[number]
-        if old is None or new is None or _SLOT.search(old):
+        if old is None or new is None or (_SLOT.search(old) and old not in ended):
             continue
         if old != new and new not in before.values() and new not in meant:
             yield Seen(
@@ -40,6 +39,12 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
                 title=f"Stop id {number} was {value(old)} and is now {value(new)}",
                 places=(token_place(head, new), token_place(base, old)),
             )
+
+
+def _meant(model: Model) -> set[str]:
+    """The strings that the tokenizer or the template ends with."""
+    own = role(model, "eos_token")
+    return {end for turn in turns(model) for end in turn.ends} | ({own.value} if isinstance(own, Known) else set())
 
 
 def _stops(model: Model) -> dict[int, str | None]:

@@ -16,7 +16,7 @@ CHECK = Check(
     "or weight files that did not change",
     why="The checkpoint is loaded as if it were not quantized: packed tensors do not fit the layers.",
     fix="Put `quantization_config` back, or replace the weights by unquantized ones.",
-    wrong_when="the index names no packed tensor (bitsandbytes settings left from training), or the quantization moved to another level or to hf_quant_config.json",
+    wrong_when="the weights changed as well and the index names no packed tensor, bitsandbytes settings were left from training and the index names plain tensors only, or the quantization moved to another level or to hf_quant_config.json",
     severity="error",
 )
 
@@ -33,12 +33,6 @@ _PACKED = (
     "_blocks",
     "_scales",
     ".SCB",
-    ".weight_zero_point",
-    ".weight_global_scale",
-    ".weight_scale_2",
-    ".codebooks",
-    ".q_weight",
-    ".q_scale",
     ".quant_state.bitsandbytes__nf4",
     ".quant_state.bitsandbytes__fp4",
 )
@@ -52,7 +46,7 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
         return
     tensor = next((tensor for tensor in _tensors(head) if tensor.endswith(_PACKED)), None)
     same = _same_weights(base, head)
-    if tensor is None and (not same or any(_tensors(head))):  # an index without packed names says that they are not packed
+    if tensor is None and (not same or (any(_tensors(head)) and all(map(_bitsandbytes, gone.values())))):
         return
     left = f"the index still names {value(tensor)}" if tensor else f"{value(same)} {_how(head, same)}"
     for path, quantization in gone.items():
@@ -62,6 +56,15 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
             places=(head.place("config.json"), base.place("config.json", pointer(path))),
             confidence="certain" if tensor else "likely",
         )
+
+
+def _bitsandbytes(quantization: dict[str, Any]) -> bool:
+    """Whether packed tensors would have names of their own, absmax or SCB, so that an index without them is one of plain tensors.
+
+    transformers 5.24.0, quantizers/auto.py:164 and the names in quantizer_bnb_4bit.py:165 and quantizer_bnb_8bit.py:159.
+    """
+    flags = (quantization.get("load_in_4bit"), quantization.get("load_in_8bit"))
+    return quantization.get("quant_method") == "bitsandbytes" or True in flags
 
 
 def _same_weights(base: Model, head: Model) -> str:

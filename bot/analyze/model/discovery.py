@@ -144,8 +144,8 @@ def _moves(gone: dict[str, Model], come: dict[str, Model]) -> dict[str, str]:
             same_names = set(old.files) & set(new.files)
             equal = sum(old.files[name].oid == new.files[name].oid != "" for name in same_names)
             alike = len(same_names) * 2 > min(len(old.files), len(new.files))
-            if _kind(old) != _kind(new):
-                continue
+            if _kind(old) is not None and _kind(new) is not None and _kind(old) != _kind(new):
+                continue  # two models that share a file
             if equal or (alike and len(gone) == len(come) == 1):
                 scores.append((equal, len(same_names), old_folder, new_folder))
     found: dict[str, str] = {}
