@@ -9,7 +9,7 @@ from bot.analyze.checks.check import Loaded, checks
 from bot.analyze.claims import claims
 from bot.analyze.effects import effects
 from bot.analyze.engines.prediction import engines
-from bot.analyze.model.discovery import Pair, pairs
+from bot.analyze.model.discovery import Pair, nothing, pairs
 from bot.analyze.model.folder import Model
 from bot.analyze.model.reader import Reader
 from bot.analyze.prompts import prompts
@@ -34,8 +34,9 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
         for findings, model in ((base, pair.base), (head, pair.head)):
             if model is not None:
                 findings.extend(_judge(model, unchecked))
-        if pair.base is not None and pair.head is not None:
+        if pair.head is not None:
             head.extend(_judge_change(pair.base, pair.head, unchecked))
+        if pair.base is not None and pair.head is not None:
             predictions.extend(effects(pair.base, pair.head, unchecked))
             changed.extend(prompts(pair.base, pair.head, unchecked))
         unchecked.extend(unread(pair))
@@ -128,11 +129,12 @@ def _judge(model: Model, unchecked: list[Unchecked]) -> Iterator[Finding]:
             yield from _run(check, model.name, unchecked, lambda find=find: find(model))
 
 
-def _judge_change(base: Model, head: Model, unchecked: list[Unchecked]) -> Iterator[Finding]:
+def _judge_change(base: Model | None, head: Model, unchecked: list[Unchecked]) -> Iterator[Finding]:
+    before = base or nothing(head)
     for check in checks():
         find = check.find_in_change
-        if find is not None:
-            yield from _run(check, base.name, unchecked, lambda find=find: find(base, head))
+        if find is not None and (base is not None or check.check.of_added_models):
+            yield from _run(check, head.name, unchecked, lambda find=find: find(before, head))
 
 
 def _run(check: Loaded, folder: str, unchecked: list[Unchecked], find: Callable[[], Iterable[Any]]) -> list[Finding]:

@@ -18,7 +18,9 @@ class Check(msgspec.Struct, frozen=True):
     """The texts of a check, which are its documentation, and its severity.
 
     `says` is what happens to people, as a clause after "This pull request"; `sees` says what it looks at, `why` what it costs whom, `fix` what to do, `wrong_when` where the same shape is meant and the check is silent.
-    `severity` is the highest it gives; `cause` groups its findings with those of other checks.
+    `severity` is the highest it gives; `cause` groups its findings with those of other checks. `weighed` says in a sentence why severity and
+    confidence are what they are, after a run over real repositories.
+    `of_added_models` lets `find_in_change` see an added model as well, with an empty base.
     """
 
     title: str
@@ -31,6 +33,8 @@ class Check(msgspec.Struct, frozen=True):
     confidence: Confidence = "certain"
     engines: tuple[str, ...] = ()
     cause: str = ""
+    weighed: str = ""
+    of_added_models: bool = False
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -49,7 +53,7 @@ class Seen(msgspec.Struct, frozen=True):
 class Loaded(msgspec.Struct, frozen=True):
     """A check as it was found: its id, its texts, and whichever of its functions it has.
 
-    `find` runs on base and on head and the framework compares; `find_in_change` runs once, on base and head of a model that exists on both sides;
+    `find` runs on base and on head and the framework compares; `find_in_change` runs once, on base and head of a model that exists on both sides (or is added, where the check says so);
     `find_in_claims` runs once on the commits that texts of one revision claim.
     """
 

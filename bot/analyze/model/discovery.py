@@ -94,8 +94,27 @@ def _model_folders(
 
 def _models(snapshot: Snapshot, revision: Revision, reader: Reader, names: set[str]) -> dict[str, Model]:
     folders = {folder: files for folder, files in _folders(snapshot).items() if folder in names}
+    for file in snapshot.files:
+        owner = _owner(file.path, names) if file.path.endswith(".py") else None
+        if owner is not None:  # code below a model folder is code of that model: auto_map reaches it by relative imports
+            folders.setdefault(owner, {})[file.path if owner == "." else file.path[len(owner) + 1 :]] = file
     declared = _lfs_declared(snapshot, reader)
     return {folder: Model(revision, folder, folder, files, reader, declared) for folder, files in folders.items()}
+
+
+def nothing(head: Model) -> Model:
+    """The former self of an added model: a folder without a file."""
+    return Model("base", head.folder, head.name, {}, head.reader)
+
+
+def _owner(path: str, names: set[str]) -> str | None:
+    """The nearest model folder that holds a path, at any depth."""
+    folder = path
+    while folder != ".":
+        folder = folder.rpartition("/")[0] or "."
+        if folder in names:
+            return folder
+    return None
 
 
 def _empty(snapshot: Snapshot, revision: Revision, reader: Reader) -> Model:
@@ -104,7 +123,7 @@ def _empty(snapshot: Snapshot, revision: Revision, reader: Reader) -> Model:
 
 
 def _folders(snapshot: Snapshot) -> dict[str, dict[str, File]]:
-    """The files of every folder by their names in it; named templates and Python files of a subfolder belong to the folder above."""
+    """The files of every folder by their names in it; named templates of a subfolder belong to the folder above."""
     folders: dict[str, dict[str, File]] = {}
     for file in snapshot.files:
         parent, _, name = file.path.rpartition("/")
