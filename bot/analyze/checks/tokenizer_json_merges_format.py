@@ -28,7 +28,7 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     if _FILE in head.settled or tokens_of(base) is None or tokens_of(head) is None:
         return
     before, after = _shape(base), _shape(head)
-    if before and after and before != after:
+    if before in _EXAMPLES and after in _EXAMPLES and before != after:
         away = after == "strings"
         yield Seen(
             key="merges",

@@ -65,12 +65,14 @@ def _pipeline(content: bytes) -> Pipeline | None:
 
 
 def merge_shape(content: bytes) -> str:
-    """How a file writes its merges: "strings" ("a b"), "pairs" (["a", "b"]), "" for none or for a mixture."""
+    """How a file writes its merges: "strings" ("a b"), "pairs" (["a", "b"]), "mixed", which the library refuses, or "" for none."""
     try:
         merges = msgspec.json.decode(content, type=_MergesFile).model.merges
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ""
     kinds = {type(merge) for merge in merges}
+    if kinds == {str, list}:
+        return "mixed"
     return {str: "strings", list: "pairs"}.get(kinds.pop(), "") if len(kinds) == 1 else ""
 
 

@@ -1,0 +1,65 @@
+"""The tokenizers library refuses tokenizer.json."""
+
+import re
+from collections.abc import Iterator
+
+from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model.components import fault
+from bot.analyze.model.document import Document
+from bot.analyze.model.folder import Model
+from bot.analyze.model.tokenizer_file import NotTokenizer, is_tokenizer, refusal
+from bot.analyze.model.tokens import tokenizer_file
+from bot.analyze.wording import value
+from bot.answer import Known
+
+_FILE = "tokenizer.json"
+CHECK = Check(
+    title="tokenizer.json cannot be loaded",
+    says="breaks the tokenizer",
+    sees="a tokenizer.json that is valid JSON and that the `tokenizers` library refuses: an unknown key or component, an option that is missing or of a wrong type, "
+    "an added token without all of its flags, a merge that the vocabulary lacks",
+    why="Every engine that loads the file with the `tokenizers` library fails to start (0.23.3, run). "
+    "transformers 5 may still load it with a tokenizer class that builds its own pipeline, such as Qwen2Tokenizer.",
+    fix="Load the file with the `tokenizers` library and save it again, and do not edit it by hand.",
+    wrong_when="the file is no JSON or a Git LFS pointer, which other checks tell, or belongs to another tool, such as Keras",
+    severity="error",
+    weighed="Certain: every reason was compared with what the library does for generated files; no readable tokenizer.json of a real repository was refused.",
+)
+
+
+def find(model: Model) -> Iterator[Seen]:
+    """Read the file as strictly as the library does. One that is equal in both revisions is no news, and reading it takes long."""
+    file = tokenizer_file(model)
+    if not isinstance(file, Known) or _FILE in model.settled:
+        return
+    pointer, why = "", ""
+    if isinstance(file.value, NotTokenizer):
+        pointer, why = _pointed(file.value.message) if _is_tokenizer(model) else ("", "")
+    else:
+        found = model.parsed(_FILE, fault)
+        refused = model.parsed(_FILE, refusal)
+        if isinstance(found, Known) and found.value:
+            pointer, why = found.value
+        elif isinstance(refused, Known) and refused.value and "'None'" not in refused.value:  # some components may have no type
+            pointer, why = "", refused.value
+    if why:
+        yield Seen(
+            key=_FILE,
+            title=f"The {value('tokenizers')} library cannot work with {value(_FILE)}: {value(why.replace('`', chr(39)))}",
+            places=(model.place(_FILE, pointer),),
+        )
+
+
+def _is_tokenizer(model: Model) -> bool:
+    """Whether the file is JSON and has the shape of the library's, so that it is a broken one and not a file of another tool."""
+    document = model.document(_FILE)
+    return isinstance(document, Known) and isinstance(document.value, Document) and is_tokenizer(document.value.value)
+
+
+def _pointed(message: str) -> tuple[str, str]:
+    """The reason, and the JSON pointer of the value that it speaks of ("… - at `$.added_tokens[2].id`")."""
+    reason = message.rpartition("library loads: ")[2]
+    reason, _, path = reason.partition(" - at `$")
+    if "..." in path:
+        return "", reason
+    return re.sub(r"\[(\d+)\]|\.(\w+)", lambda found: f"/{found[1] or found[2]}", path.rstrip("`")), reason

@@ -1,0 +1,249 @@
+"""Which parts of a tokenizer.json the `tokenizers` library refuses: options that are missing or of a wrong type.
+
+The required options are those of tokenizers 0.23.3: each was left out and replaced by values of other types (run).
+"""
+
+import re
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, cast
+
+import msgspec
+
+from bot.analyze.model.pipeline import Component, Pipeline, merge_shape, steps
+
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+_U32 = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
+_Char = Annotated[str, msgspec.Meta(min_length=1, max_length=1)]
+_Behavior = Literal["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"]
+
+
+_Pattern = Annotated[dict[Literal["String", "Regex"], str], msgspec.Meta(min_length=1, max_length=1)]
+
+
+class _Piece(msgspec.Struct):
+    """One of a template; which of both it is does not matter here."""
+
+    Sequence: Any = None
+    SpecialToken: Any = None
+
+
+class _Special(msgspec.Struct):
+    id: str
+    ids: list[_U32]
+    tokens: list[str]
+
+
+def _options(**fields: Any) -> type[msgspec.Struct]:
+    """A component with these options; a pair gives the type and the value where the option is left out."""
+    return msgspec.defstruct(
+        "Options", [(name, *kind) if isinstance(kind, tuple) else (name, kind) for name, kind in fields.items()]
+    )
+
+
+_BYTE_LEVEL = _options(add_prefix_space=bool, trim_offsets=bool, use_regex=(bool, True))
+_METASPACE = _options(
+    replacement=_Char, prepend_scheme=(Literal["first", "never", "always"], "always"), split=(bool | None, None)
+)
+_REPLACE = _options(pattern=_Pattern, content=str)
+_ENDS: dict[str, Any] = {"sep": tuple[str, _U32], "cls": tuple[str, _U32]}
+# By part, the options of each component that has any.
+_KINDS: dict[str, dict[str, type[msgspec.Struct]]] = {
+    "normalizer": {
+        "BertNormalizer": _options(clean_text=bool, handle_chinese_chars=bool, lowercase=bool, strip_accents=(bool | None, None)),
+        "Precompiled": _options(precompiled_charsmap=str),
+        "Prepend": _options(prepend=str),
+        "Replace": _REPLACE,
+        "Strip": _options(strip_left=bool, strip_right=bool),
+    },
+    "pre_tokenizer": {
+        "ByteLevel": _BYTE_LEVEL,
+        "CharDelimiterSplit": _options(delimiter=_Char),
+        "Digits": _options(individual_digits=bool),
+        "Metaspace": _METASPACE,
+        "Punctuation": _options(behavior=(_Behavior, "Isolated")),
+        "Split": _options(pattern=_Pattern, behavior=_Behavior, invert=bool),
+    },
+    "post_processor": {
+        "BertProcessing": _options(**_ENDS),
+        "ByteLevel": _BYTE_LEVEL,
+        "RobertaProcessing": _options(**_ENDS),  # with other options wrong it is taken for a BertProcessing
+        "TemplateProcessing": _options(single=list[_Piece], pair=list[_Piece], special_tokens=dict[str, _Special]),
+    },
+    "decoder": {
+        "BPEDecoder": _options(suffix=str),
+        "ByteLevel": _BYTE_LEVEL,
+        "CTC": _options(pad_token=str, word_delimiter_token=str, cleanup=bool),
+        "Metaspace": _METASPACE,
+        "Replace": _REPLACE,
+        "Strip": _options(content=_Char, start=_Count, stop=_Count),
+        "WordPiece": _options(prefix=str, cleanup=bool),
+    },
+}
+_LISTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "post_processor": "processors", "decoder": "decoders"}
+
+
+class _Truncation(msgspec.Struct):
+    max_length: _Count
+    strategy: Literal["LongestFirst", "OnlyFirst", "OnlySecond"]
+    stride: _Count
+    direction: Literal["Left", "Right"] = "Right"
+
+
+class _Fixed(msgspec.Struct):
+    Fixed: _Count
+
+
+class _Padding(msgspec.Struct):
+    strategy: Literal["BatchLongest"] | _Fixed
+    direction: Literal["Left", "Right"]
+    pad_id: _U32
+    pad_type_id: _U32
+    pad_token: str
+    pad_to_multiple_of: _Count | None = None
+
+
+class _Typed(msgspec.Struct):
+    type: str | None = None
+
+
+class _TypedFile(msgspec.Struct):
+    model: _Typed
+
+
+class _Unigram(msgspec.Struct):
+    vocab: list[tuple[str, float]]
+    unk_id: _Count | None = None
+    byte_fallback: bool = False
+
+
+class _UnigramFile(msgspec.Struct):
+    model: _Unigram
+
+
+_Dropout = Annotated[float, msgspec.Meta(ge=0, le=1)]
+_BPE = _options(
+    dropout=(_Dropout | None, None),
+    unk_token=(str | None, None),
+    continuing_subword_prefix=(str | None, None),
+    end_of_word_suffix=(str | None, None),
+    fuse_unk=(bool | None, None),
+    byte_fallback=(bool | None, None),
+    ignore_merges=(bool | None, None),
+)
+# The file by the type of its model.
+_FILES: dict[str, type[msgspec.Struct]] = {
+    "BPE": _options(model=_BPE),
+    "WordPiece": _options(model=_options(unk_token=str, continuing_subword_prefix=str, max_input_chars_per_word=_Count)),
+    "WordLevel": _options(model=_options(unk_token=str)),
+    "Unigram": _UnigramFile,
+}
+
+
+def fault(content: bytes) -> tuple[str, str] | None:
+    """What is wrong with a part of a file that is otherwise a tokenizer: (pointer, clause); None when nothing was seen."""
+    try:
+        found = msgspec.json.decode(content, type=Pipeline)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    for part, kinds in _KINDS.items():
+        why = _part(part, kinds, getattr(found, part))
+        if why:
+            return f"/{part}", why
+    for part, kind in (("truncation", _Truncation), ("padding", _Padding)):
+        block = getattr(found, part)
+        why = _misfit(block, kind) if block is not None else ""
+        if why:
+            return f"/{part}", f"{part}: {why}"
+    return _model_fault(content)
+
+
+def _part(part: str, kinds: dict[str, type[msgspec.Struct]], value: Any) -> str:
+    """Why a normalizer, pre-tokenizer, post-processor or decoder is refused."""
+    if value is not None and not isinstance(value, dict):
+        return f"{part} is no object"
+    for step in steps(value):
+        name = step.get("type")
+        kind = kinds.get(name) if isinstance(name, str) else None
+        why = _misfit(step, kind) if kind else ""
+        if not why and name in ("Split", "Replace"):
+            why = _regex_fault(step)
+        if not why and name == "Precompiled":
+            why = _charsmap_fault(step)
+        if not why and name == "TemplateProcessing":
+            why = _stray_special(step)
+        if why:
+            return f"{part} {name}: {why}"
+    if any(not isinstance(row.get(_LISTS[part]), list) for row in _sequences(value)):
+        return f"{part} Sequence without the list {_LISTS[part]}"
+    return ""
+
+
+def _sequences(value: Any) -> Iterator[Component]:
+    """The top level where it is a sequence."""
+    if isinstance(value, dict) and cast("Component", value).get("type") == "Sequence":
+        yield cast("Component", value)
+
+
+def _misfit(value: Any, kind: type[msgspec.Struct]) -> str:
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        return str(error)
+    return ""
+
+
+def _regex_fault(step: Component) -> str:
+    """A parenthesis or bracket without its partner, which every dialect refuses; other faults of a pattern are not judged."""
+    pattern: Any = step.get("pattern")
+    regex: Any = cast("Component", pattern).get("Regex") if isinstance(pattern, dict) else None
+    if not isinstance(regex, str) or len(regex) > 5000 or "[[" in regex or "&&" in regex:
+        return ""
+    try:
+        re.compile(re.sub(r"\\[pP]\{\^?\w+\}", r"\\d", regex))
+    except re.error as error:
+        known = ("missing ), unterminated subpattern", "unbalanced parenthesis", "unterminated character set")
+        return f"pattern with {error.msg}" if error.msg in known else ""
+    except (OverflowError, RecursionError):
+        return ""
+    return ""
+
+
+def _stray_special(step: Component) -> str:
+    """A special token that the table of the template lacks: the file loads, and every text makes the library panic (0.23.3, run)."""
+    pieces = cast("list[Component]", step["single"])
+    names = [
+        cast("Component", piece["SpecialToken"]).get("id") for piece in pieces if isinstance(piece.get("SpecialToken"), dict)
+    ]
+    stray = next((name for name in names if name not in step["special_tokens"]), None)
+    return f"encoding panics, no special token {stray!r}" if stray is not None else ""
+
+
+def _charsmap_fault(step: Component) -> str:
+    try:
+        empty = not b64decode(step["precompiled_charsmap"], validate=True)
+    except (Error, ValueError):
+        return "its charsmap is not Base64"
+    return "its charsmap is empty" if empty else ""
+
+
+def _model_fault(content: bytes) -> tuple[str, str] | None:
+    """Options of the model; a file whose model has no type is tried as each, so that nothing can be said."""
+    try:
+        name = msgspec.json.decode(content, type=_TypedFile).model.type
+    except msgspec.DecodeError:
+        return None
+    if name not in _FILES:
+        return None
+    try:
+        decoded = msgspec.json.decode(content, type=_FILES[name])
+    except msgspec.DecodeError as error:
+        return "/model", f"model {name}: {error}"
+    if isinstance(decoded, _UnigramFile):
+        size, unknown = len(decoded.model.vocab), decoded.model.unk_id
+        if unknown is not None and unknown >= size:
+            return "/model", f"Unigram of {size} pieces names number {unknown} as the unknown one"
+    if name == "BPE" and merge_shape(content) == "mixed":
+        return "/model/merges", "its merges are strings and pairs in one list"
+    return None
