@@ -43,7 +43,7 @@ def tokenizer_mapping() -> dict[str, str]:
 
 
 def tokenizer_classes() -> dict[str, dict[str, Any]]:
-    """For every registered class: whether it rebuilds its backend (it has an __init__ of its own), and its default role strings."""
+    """For every registered class: whether it rebuilds its backend (it has an __init__ of its own), and its default role strings; `no_pad` that it leaves the padding role empty whatever a padding block says."""
     found: dict[str, dict[str, Any]] = {}
     for name in sorted(set(tokenizer_mapping().values())):
         cls = tokenization_auto.tokenizer_class_from_name(name)
@@ -51,8 +51,27 @@ def tokenizer_classes() -> dict[str, dict[str, Any]]:
             continue
         parameters = inspect.signature(cls.__init__).parameters if "__init__" in cls.__dict__ else {}
         roles = {key: p.default for key, p in parameters.items() if key.endswith("_token") and isinstance(p.default, str)}
-        found[cls.__name__] = {"rebuilds": "__init__" in cls.__dict__, "roles": roles}
+        found[cls.__name__] = {"rebuilds": "__init__" in cls.__dict__, "roles": roles, **_empty(cls, roles)}
+        if "pad_token" in parameters and parameters["pad_token"].default is None:
+            found[cls.__name__]["no_pad"] = True
     return found
+
+
+def _empty(cls: Any, roles: dict[str, str]) -> dict[str, Any]:
+    """What a class holds without any file: `minimal` are the entries of its vocabulary in order, roles by their name; `more` that it has further special tokens, `python` that it is written in Python."""
+    if not issubclass(cls, transformers.TokenizersBackend):
+        return {"python": True}
+    try:
+        made = cls(**{name: f"[{name}]" for name in roles})
+    except Exception:  # noqa: BLE001 - some need a vocabulary
+        return {}
+    named = {f"[{name}]": name for name in roles}
+    vocab = made.backend_tokenizer.get_vocab(with_added_tokens=False)
+    more = set(made.all_special_tokens) - set(named)
+    found: dict[str, Any] = (
+        {"minimal": [named.get(text, text) for text in sorted(vocab, key=lambda text: vocab[text])]} if len(vocab) < 10 else {}
+    )
+    return {**found, **({"more": True} if more else {})}
 
 
 def path() -> Path:

@@ -14,6 +14,12 @@ def tables() -> dict[str, Any]:
     return json.loads(TABLE.read_text("utf-8"))
 
 
+@cache
+def tokenizers_of_4() -> dict[str, Any]:
+    """The tokenizer classes of transformers 4.57.6: names, mapping and fast (see tools/tables_4x.py)."""
+    return json.loads((TABLE.parent / "transformers-4.57.6-tokenizers.json").read_text("utf-8"))
+
+
 def config_eos() -> dict[str, dict[str, Any]]:
     """Default EOS ids of the config classes by model_type."""
     return tables()["config_eos"]

@@ -9,18 +9,27 @@ from collections.abc import Iterator
 
 import msgspec
 
-_ORDINARY, _UNKNOWN, _CONTROL, _BYTE = 1, 2, 3, 6  # of the enum SentencePiece.Type; the first is the default
+_ORDINARY, _UNKNOWN, _CONTROL, _USER, _BYTE = 1, 2, 3, 4, 6  # of the enum SentencePiece.Type; the first is the default
 _RESERVED = (_UNKNOWN, _CONTROL, _BYTE)  # pieces that text never becomes; they have a name space of their own
 _PIECES, _TRAINER = 1, 2  # fields of ModelProto
 _PIECE, _TYPE = 1, 3  # fields of SentencePiece
 _BYTE_FALLBACK = 35  # field of TrainerSpec
+# Fields of TrainerSpec for the id and the piece of a role, with their defaults.
+_ROLES = {"unk_token": (40, 0, 45, "<unk>"), "bos_token": (41, 1, 46, "<s>"), "eos_token": (42, 2, 47, "</s>")}
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # wire types; groups (3 and 4) appear in no such file
 
 
 class Pieces(msgspec.Struct, frozen=True):
-    """The pieces of a model in the order of their ids."""
+    """The pieces of a model in the order of their ids.
+
+    `control` and `user` are the places of control pieces and of user-defined ones; `roles` the strings that the model itself gives to
+    unknown text, begin and end.
+    """
 
     texts: tuple[str, ...]
+    control: tuple[int, ...] = ()
+    user: tuple[int, ...] = ()
+    roles: dict[str, str] = {}
 
 
 class NotPieces(msgspec.Struct, frozen=True):
@@ -38,6 +47,7 @@ def read(content: bytes) -> Pieces | NotPieces:
     texts: list[str] = []
     types: list[int] = []
     byte_fallback = False
+    roles = {name: text for name, (_, _, _, text) in _ROLES.items()}
     try:
         for field, value in _fields(content, 0, len(content)):
             if field == _PIECES and isinstance(value, tuple):
@@ -45,8 +55,9 @@ def read(content: bytes) -> Pieces | NotPieces:
                 texts.append(text)
                 types.append(kind)
             elif field == _TRAINER and isinstance(value, tuple):
-                flags = [flag for inner, flag in _fields(content, *value) if inner == _BYTE_FALLBACK]
-                byte_fallback = bool(flags[-1]) if flags else byte_fallback
+                trainer = dict(_fields(content, *value))  # of a field that stands twice the last counts
+                byte_fallback = bool(trainer.get(_BYTE_FALLBACK, byte_fallback))
+                roles = _roles(content, trainer)
     except _BrokenError:
         return NotPieces("is no SentencePiece model")
     if types.count(_UNKNOWN) != 1:
@@ -58,7 +69,18 @@ def read(content: bytes) -> Pieces | NotPieces:
         return NotPieces("has no piece for any text")
     if types.count(_BYTE) != (256 if byte_fallback else 0):
         return NotPieces("does not have the byte pieces that its `byte_fallback` asks for")
-    return Pieces(tuple(texts))
+    places = {kind: tuple(i for i, each in enumerate(types) if each == kind) for kind in (_CONTROL, _USER)}
+    return Pieces(tuple(texts), places[_CONTROL], places[_USER], roles)
+
+
+def _roles(content: bytes, trainer: dict[int, int | tuple[int, int]]) -> dict[str, str]:
+    """The roles that have an id; a negative one, written as the largest numbers, means that there is none."""
+    found: dict[str, str] = {}
+    for name, (id_field, number, piece_field, text) in _ROLES.items():
+        stated, piece = trainer.get(id_field, number), trainer.get(piece_field)
+        if isinstance(stated, int) and stated < 1 << 31:
+            found[name] = content[piece[0] : piece[1]].decode("utf-8", "replace") if isinstance(piece, tuple) else text
+    return found
 
 
 def _piece(content: bytes, start: int, end: int) -> tuple[str, int]:

@@ -44,15 +44,16 @@ def _picked(declared: str, registered: str, model_type: str) -> str:
 
 def rebuilds(name: str) -> bool:
     """Whether a class throws the added tokens and the pipeline of tokenizer.json away and builds its own (tokenization_utils_tokenizers.py:105 in 5.24.0)."""
-    return name != FILE and bool(_row(name).get("rebuilds"))
+    return name != FILE and bool(row(name).get("rebuilds"))
 
 
 def roles(name: str) -> dict[str, str]:
     """The role strings that a class gives where no file states them."""
-    return _row(name).get("roles", {})
+    return row(name).get("roles", {})
 
 
-def _row(name: str) -> dict[str, Any]:
+def row(name: str) -> dict[str, Any]:
+    """What is known of a class of 5.24.0 (see tools/tables.py); empty for one that is not registered."""
     return tables()["tokenizer_classes"].get(name, {})
 
 

@@ -53,11 +53,15 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TokenizerFile(msgspec.Struct, frozen=True, eq=False, dict=True):
-    """The tokens of a tokenizer.json: `vocab` maps pieces to ids, `size` counts its entries, `added` are the added tokens in file order."""
+    """The tokens of a tokenizer.json: `vocab` maps pieces to ids, `size` counts its entries, `added` are the added tokens in file order.
+
+    `pad_token` is the one that a saved padding block names: it holds the role where no other file gives it a token.
+    """
 
     vocab: dict[str, int]
     size: int
     added: tuple[AddedToken, ...]
+    pad_token: str = ""
 
     @cached_property
     def pieces(self) -> dict[int, str]:
@@ -82,13 +86,25 @@ def read(content: bytes) -> TokenizerFile | NotTokenizer:
         return NotTokenizer(f"is no tokenizer that the tokenizers library loads: {error}")
     vocab = parsed.model.vocab
     added = tuple(AddedToken(**msgspec.structs.asdict(entry)) for entry in parsed.added_tokens)
+    pad = _pad_token(parsed.padding)
     if isinstance(vocab, list):
-        return TokenizerFile({piece: number for number, (piece, _) in enumerate(vocab)}, len(vocab), added)
-    return TokenizerFile(vocab, len(vocab), added)
+        return TokenizerFile({piece: number for number, (piece, _) in enumerate(vocab)}, len(vocab), added, pad)
+    return TokenizerFile(vocab, len(vocab), added, pad)
+
+
+class _Padding(msgspec.Struct):
+    pad_token: str = ""
+
+
+def _pad_token(block: msgspec.Raw) -> str:
+    try:
+        return msgspec.json.decode(block, type=_Padding).pad_token
+    except msgspec.DecodeError:  # absent, null, or of another shape
+        return ""
 
 
 class _Bpe(msgspec.Struct):
-    merges: list[str | tuple[str, str]]
+    merges: list[str | tuple[str, str]] | dict[str, msgspec.Raw]
     vocab: dict[str, int]
     continuing_subword_prefix: str | None = None
 
@@ -127,7 +143,18 @@ def refusal(content: bytes) -> str | None:
         stray = next((name for name in _types(getattr(pipeline, part)) if name not in known.split()), None)
         if stray is not None:
             return f"it has the unknown {part} {stray!r}"
-    return _stray_merge(content)
+    merges = msgspec.json.decode(content, type=_Merges).model.merges
+    if bytes(merges).strip().startswith(b"{"):
+        return "its merges are an object"
+    return stray_merge(content)
+
+
+class _MergesModel(msgspec.Struct):
+    merges: msgspec.Raw = msgspec.Raw()
+
+
+class _Merges(msgspec.Struct):
+    model: _MergesModel
 
 
 def _types(component: Any, depth: int = 0) -> Iterator[str]:
@@ -141,7 +168,8 @@ def _types(component: Any, depth: int = 0) -> Iterator[str]:
             yield from _types(inner, depth + 1)
 
 
-def _stray_merge(content: bytes) -> str | None:
+def stray_merge(content: bytes) -> str | None:
+    """What the merges of a BPE vocabulary need and it does not have; None where they need nothing."""
     kind = msgspec.json.decode(content, type=_Kind).model
     if kind.type not in (None, "BPE") or (kind.type is None and isinstance(kind.vocab, list)):
         return None
@@ -155,7 +183,10 @@ def _stray_merge(content: bytes) -> str | None:
     for merge in model.merges:
         if isinstance(merge, str) and merge.startswith("#version"):
             continue  # the first line of a merges.txt
-        left, right = merge if isinstance(merge, tuple) else merge.partition(" ")[::2]
+        pair = merge if isinstance(merge, tuple) else tuple(merge.split(" "))
+        if len(pair) != 2:
+            return f"its merge {merge!r} is no pair"
+        left, right = pair
         if left not in vocab or right not in vocab or left + right not in vocab:
             piece = next(piece for piece in (left, right, left + right) if piece not in vocab)
             return f"its merges need {piece!r}, which is not in the vocabulary"

@@ -1,0 +1,143 @@
+"""What we say a loaded tokenizer is, against transformers itself: on made-up folders, and on the records of real loads."""
+
+import hashlib
+import json
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
+
+from bot.analyze.model.loaded import V5, VERSIONS, Loaded, Refused, loaded
+from bot.answer import Known
+from tests.conftest import SHARED
+from tests.models import model, model_of
+from tests.oracles.records import folder_of
+
+TEXTS = ("<|a|>", "<|b|>", "<|c|>", "<s>", "</s>", "ab", "<unk>")
+LETTERS = {letter: i for i, letter in enumerate("abcdefgh")}
+FLAGS = ("special", "single_word", "lstrip", "rstrip", "normalized")
+
+texts = st.sampled_from(TEXTS)
+flags = st.fixed_dictionaries({name: st.booleans() for name in FLAGS})
+
+
+def entry(content: str, values: dict[str, bool]) -> dict[str, Any]:
+    return {"content": content, **values}
+
+
+def typed(content: str, values: dict[str, bool]) -> dict[str, Any]:
+    return {"__type": "AddedToken", **entry(content, values)}
+
+
+@st.composite
+def folders(draw: st.DrawFn) -> dict[str, str]:
+    """The files of a small tokenizer, with every table that may state tokens."""
+    listed = draw(st.lists(st.tuples(texts, flags, st.integers(0, 14)), max_size=5))
+    vocab = {**LETTERS, **({"ab": len(LETTERS)} if draw(st.booleans()) else {})}
+    added = [{"id": number, **entry(content, values)} for content, values, number in listed]
+    tokenizer: dict[str, Any] = {"version": "1.0", "added_tokens": added, "model": {"type": "BPE", "vocab": vocab, "merges": []}}
+    if draw(st.booleans()):
+        padding = {"strategy": "BatchLongest", "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0, "pad_type_id": 0}
+        tokenizer["padding"] = {**padding, "pad_token": draw(texts)}
+    config: dict[str, Any] = {}
+    name = draw(
+        st.sampled_from(
+            ["", "Qwen2Tokenizer", "LlamaTokenizerFast", "PreTrainedTokenizerFast", "TokenizersBackend", "GPT2Tokenizer"]
+        )
+    )
+    if name:
+        config["tokenizer_class"] = name
+    as_object = st.builds(typed, texts, flags)
+    for role in ("bos_token", "eos_token", "pad_token", "unk_token", "image_token"):
+        # None for a role that a class hands on to its vocabulary is another matter.
+        if draw(st.booleans()):
+            config[role] = draw(st.one_of(texts, as_object))
+    if draw(st.booleans()):
+        decoder = draw(st.dictionaries(st.integers(0, 14), st.builds(entry, texts, flags), max_size=4))
+        config["added_tokens_decoder"] = {str(number): value for number, value in decoder.items()}
+    lists = st.lists(st.one_of(texts, as_object), max_size=3)
+    if draw(st.booleans()):
+        config["extra_special_tokens"] = draw(
+            st.one_of(lists, st.dictionaries(st.sampled_from(["x_token", "y"]), texts, max_size=2))
+        )
+    if draw(st.booleans()):
+        config["additional_special_tokens"] = draw(lists)
+    files = {"tokenizer.json": json.dumps(tokenizer), "tokenizer_config.json": json.dumps(config)}
+    if draw(st.booleans()):
+        table: dict[str, Any] = {"eos_token": draw(st.one_of(texts, st.builds(entry, texts, flags)))}
+        if draw(st.booleans()):
+            table["additional_special_tokens"] = draw(st.lists(texts, max_size=2))
+        files["special_tokens_map.json"] = json.dumps(table)
+    if draw(st.booleans()):
+        files["added_tokens.json"] = json.dumps(draw(st.dictionaries(texts, st.integers(0, 14), max_size=3)))
+    if draw(st.booleans()):
+        files["config.json"] = json.dumps({"model_type": draw(st.sampled_from(["qwen2", "qwen3", "llama", "gpt2", "phi3"]))})
+    return files
+
+
+def load(folder: str) -> tuple[Any, str]:
+    """The real tokenizer, or None and what it raised."""
+    try:
+        return AutoTokenizer.from_pretrained(folder), ""
+    except Exception as error:  # noqa: BLE001 - whatever it raises, it refuses
+        return None, repr(error)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(folders())
+def test_added_and_special_tokens_are_those_of_transformers(files: dict[str, str]) -> None:
+    ours = loaded(model(files), V5)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in files.items():
+            (Path(folder) / name).write_text(content, "utf-8")
+        real, raised = load(folder)
+    if not isinstance(ours, Known):
+        return
+    if real is None:
+        assert isinstance(ours.value, Refused), raised
+        return
+    assert isinstance(ours.value, Loaded), ours.value
+    assert ours.value.cls == type(real).__name__
+    assert {token.id: (token.text, token.special) for token in ours.value.added} == {
+        number: (token.content, token.special) for number, token in real.added_tokens_decoder.items()
+    }
+    assert sorted(ours.value.special) == sorted(real.all_special_ids)
+    assert ours.value.size == len(real)
+
+
+@pytest.mark.needs("shared")
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_record_of_a_real_load_agrees(version: str) -> None:
+    counts: Counter[str] = Counter()
+    wrong: list[str] = []
+    for path in sorted((SHARED / "golden" / f"transformers-{version}").glob("*.json")):
+        record: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        if not record["loads"].get("tokenizer"):
+            continue
+        ours = loaded(model_of(folder_of(path.stem)), version)
+        counts["all"] += 1
+        if isinstance(ours, Known):
+            counts["known"] += 1
+            wrong += [] if agrees(ours.value, record) else [path.stem]
+    assert wrong == []
+    assert counts["known"] >= 0.95 * counts["all"], counts
+
+
+def agrees(ours: Loaded | Refused, record: dict[str, Any]) -> bool:
+    """Whether class, size, special ids and added tokens are the same."""
+    if isinstance(ours, Refused):
+        return False
+    added = {str(token.id): {"content": token.text, "special": token.special} for token in ours.added}
+    theirs = record["added_tokens"]
+    if "sha256" in theirs:  # of a long list the record keeps a digest
+        canonical = json.dumps(added, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        same = hashlib.sha256(canonical.encode()).hexdigest() == theirs["sha256"]
+    else:
+        same = added == theirs
+    special = sorted(ours.special) == sorted(record["all_special_ids"])
+    return same and special and ours.size == record["len_tokenizer"] and ours.cls == record["tokenizer_class"]
