@@ -4,10 +4,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 from tokenizers import Tokenizer
 
 from bot.analyze.model.components import fault
+from bot.analyze.model.pipeline import Pipeline, prefix
 
 BPE = {
     "type": "BPE",
@@ -154,3 +156,23 @@ def test_a_pattern_with_an_open_bracket_is_refused(regex: str) -> None:
     split = {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False}
     file = {**FILE, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split]}}
     assert bool(fault(json.dumps(file).encode())) == bool(refused(file))
+
+
+PROCESSORS: tuple[Any, ...] = (
+    None,
+    *WHOLE["post_processor"],
+    {**WHOLE["post_processor"][3], "special_tokens": {"a": {"id": "a", "ids": [1, 0], "tokens": ["b", "a"]}}},
+    {"type": "Sequence", "processors": [BYTE_LEVEL, WHOLE["post_processor"][3]]},
+    {"type": "Sequence", "processors": [WHOLE["post_processor"][3], WHOLE["post_processor"][1]]},
+    {**WHOLE["post_processor"][3], "single": [SEQUENCE_A, {"SpecialToken": {"id": "a", "type_id": 0}}]},
+    {**WHOLE["post_processor"][3], "single": [{"SpecialToken": {"id": "a", "type_id": 0}}] * 2 + [SEQUENCE_A]},
+)
+
+
+@pytest.mark.parametrize("processor", PROCESSORS, ids=str)
+def test_what_a_post_processor_puts_in_front(processor: Any) -> None:
+    file = json.dumps({**FILE, "post_processor": processor})
+    tokenizer = Tokenizer.from_str(file)
+    whole, bare = tokenizer.encode("ab").tokens, tokenizer.encode("ab", add_special_tokens=False).tokens
+    starts = [i for i in range(len(whole)) if whole[i : i + len(bare)] == bare]
+    assert prefix(msgspec.json.decode(file, type=Pipeline)) in [tuple(whole[:i]) for i in starts]
