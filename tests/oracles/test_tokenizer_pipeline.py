@@ -163,7 +163,7 @@ PROCESSORS: tuple[Any, ...] = (
     *WHOLE["post_processor"],
     {**WHOLE["post_processor"][3], "special_tokens": {"a": {"id": "a", "ids": [1, 0], "tokens": ["b", "a"]}}},
     {"type": "Sequence", "processors": [BYTE_LEVEL, WHOLE["post_processor"][3]]},
-    {"type": "Sequence", "processors": [WHOLE["post_processor"][3], WHOLE["post_processor"][1]]},
+    {"type": "Sequence", "processors": [WHOLE["post_processor"][1], WHOLE["post_processor"][3]]},
     {**WHOLE["post_processor"][3], "single": [SEQUENCE_A, {"SpecialToken": {"id": "a", "type_id": 0}}]},
     {**WHOLE["post_processor"][3], "single": [{"SpecialToken": {"id": "a", "type_id": 0}}] * 2 + [SEQUENCE_A]},
 )
