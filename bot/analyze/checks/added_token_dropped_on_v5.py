@@ -1,0 +1,49 @@
+"""transformers 5 drops a token of tokenizer.json, because added_tokens_decoder lacks it."""
+
+from collections.abc import Iterator
+
+from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model.declared import CONFIG, declared, of_table, spelled
+from bot.analyze.model.folder import Model
+from bot.analyze.model.tokenizer_class import candidates, rebuilds, roles
+from bot.analyze.model.tokens import tokens
+from bot.analyze.wording import listed, value
+from bot.answer import Known
+
+CHECK = Check(
+    title="transformers 5 does not know a token of tokenizer.json",
+    says="adds a token that transformers 5 splits into pieces",
+    sees="an added token of tokenizer.json that added_tokens_decoder of tokenizer_config.json lacks, "
+    "with a tokenizer class that transformers 5 rebuilds (Qwen2Tokenizer, LlamaTokenizer, GemmaTokenizer and others)",
+    why="Such a class takes the vocabulary from `tokenizer.json` and the added tokens from `added_tokens_decoder` alone: "
+    "the string is one token on transformers 4 and several on 5 (5.24.0 tokenization_utils_tokenizers.py:105-180, run).",
+    fix="Add the token to `added_tokens_decoder` with the id and flags that it has in `tokenizer.json`.",
+    wrong_when="added_tokens_decoder is absent, a role or a list of special tokens names the string, the merges build it, or the class takes the file as it is",
+    severity="error",
+    engines=("transformers >= 5",),
+    cause="added_tokens_decoder lacks tokens",
+    weighed="An error where every release from 5.16 on rebuilds the class; a warning where only some of them do.",
+)
+
+
+def find(model: Model) -> Iterator[Seen]:
+    """Look for what the rebuilt tokenizer gets from nowhere."""
+    classes = candidates(model)
+    rebuilt = [name for name in classes if rebuilds(name)]
+    if (
+        not rebuilt
+        or not isinstance(model.mapping(CONFIG).get("added_tokens_decoder"), dict)
+        or not isinstance(tokens(model), Known)
+    ):
+        return
+    kept = {row.text for row in declared(model) if row.read and row.table in ("added_tokens_decoder", "roles", "extra")}
+    kept |= {text for name in rebuilt for text in roles(name).values()}
+    for row in of_table(model, "added_tokens"):
+        if row.text and row.text not in kept and not spelled(model, row.text):
+            kept.add(row.text)
+            yield Seen(
+                key=row.text,
+                title=f"{value(row.text)} is a token of {value('tokenizer.json')} only: {listed(rebuilt)} of transformers 5 splits it",
+                places=(row.place(model), model.place(CONFIG, "/added_tokens_decoder")),
+                severity="error" if len(rebuilt) == len(classes) else "warning",
+            )

@@ -1,0 +1,51 @@
+"""One id is declared for two tokens."""
+
+from collections.abc import Iterator
+
+from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model.declared import Declared, repeated, shared
+from bot.analyze.model.folder import Model
+from bot.analyze.model.tokens import tokens
+from bot.analyze.wording import listed, value
+from bot.answer import Known
+
+CHECK = Check(
+    title="One id is declared for two tokens",
+    says="gives two tokens one id",
+    sees="an id that tokenizer.json declares for two added tokens, or for an added token and another piece of the vocabulary; "
+    "likewise within added_tokens.json where that file is read",
+    why="The tokenizers library gives one of them another id without a word (0.23.3, run); which one keeps it differs: "
+    "the last entry in the classes that transformers 5 rebuilds, the first everywhere else (5.24.0, run).",
+    fix="Give every token an id of its own, the next free one.",
+    wrong_when="both entries are the same string (a token that is also a piece of the vocabulary), or the file does not load at all",
+    severity="error",
+    weighed="The loader renumbers one of the two for certain, so an error.",
+)
+
+
+def find(model: Model) -> Iterator[Seen]:
+    """Look at the ids that are declared several times, except those of a string that is listed twice."""
+    for (file, number), rows in shared(model).items():
+        texts = list(dict.fromkeys(row.text for row in rows))
+        if not repeated(model).keys().isdisjoint(texts):
+            continue
+        yield Seen(
+            key=f"{file}:{' '.join(sorted(texts))}",
+            title=f"Id {number} of {value(file)} is declared for {listed(map(value, _strings(model, number, texts)))}{_loaded(model, rows)}",
+            places=tuple(row.place(model) for row in rows[:3]),
+        )
+
+
+def _strings(model: Model, number: int, texts: list[str]) -> list[str]:
+    """The added tokens, and the piece of the vocabulary that has the id where there is but one of them."""
+    table = tokens(model)
+    if len(texts) > 1 or not isinstance(table, Known):
+        return texts
+    return [table.value.file.pieces[number], *texts]
+
+
+def _loaded(model: Model, rows: tuple[Declared, ...]) -> str:
+    table = tokens(model)
+    ids = {row.text: table.value.id_of(row.text) if isinstance(table, Known) else None for row in rows}
+    moved = next(((text, given) for text, given in ids.items() if given not in (None, rows[0].id)), None)
+    return f"; loading makes {value(moved[0])} {moved[1]}" if moved else ""
