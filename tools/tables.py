@@ -14,6 +14,8 @@ import transformers
 from transformers import CONFIG_MAPPING
 from transformers.models.auto import tokenization_auto
 
+from tools import tables_config
+
 FOLDER = Path(__file__).parent.parent / "bot/analyze/engines/data"
 
 
@@ -91,5 +93,6 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    path().write_text(text(), encoding="utf-8")
-    print(path())
+    for table, content in ((path(), text()), (tables_config.path(), tables_config.text())):
+        table.write_text(content, encoding="utf-8")
+        print(table)

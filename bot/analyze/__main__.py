@@ -20,7 +20,7 @@ from bot.analyze.limits import confine
 from bot.analyze.model.reader import Reader
 from bot.analyze.records import Unchecked
 from bot.analyze.render import ALL_SECONDS, WATCH, render
-from bot.analyze.tables import tables
+from bot.analyze.tables import field_tables, tables
 from bot.place import Place
 from bot.snapshot import Change, Exchange
 
@@ -55,7 +55,7 @@ def main() -> None:
 
 def _warm() -> None:
     """Do once what imports or reads files on first use: afterwards they may be out of reach."""
-    for late in (checks, engines, tables):
+    for late in (checks, engines, tables, field_tables):
         late()
     for codec in ("unicode-escape", "utf-8", "latin-1", "ascii", "punycode", "idna"):
         codecs.lookup(codec)

@@ -1,0 +1,138 @@
+"""Which fields of config.json the strict configuration classes of transformers refuse.
+
+The rules are those of huggingface_hub 2.4.0 (dataclasses.py:337-545), which transformers 5.4.0 and newer use; the types of the fields and which class
+has which come from a table of transformers 5.24.0, so that nothing is said of a class that is not in it.
+"""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import msgspec
+
+from bot.analyze.model.config import whole
+from bot.analyze.tables import FieldTables, field_tables
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A value that a class refuses: the keys that lead to it, the name of the class, and why, as the rest of a sentence about the value."""
+
+    path: tuple[str, ...]
+    owner: str
+    why: str
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """A class of the table: field numbers by kind, the classes of nested configurations, and the validators that can be stated."""
+
+    fields: dict[str, list[int]]
+    nested: dict[str, str] = {}
+    divides: list[str] = []
+    layers: list[str] = []
+
+
+def refused(config: dict[str, Any]) -> Iterator[Refused]:
+    """Everything that the class of `model_type` refuses, in nested configurations as well."""
+    model_type = config.get("model_type")
+    if model_type == "mistral" and "layer_types" in config:
+        model_type = "ministral"  # models/auto/configuration_auto.py:431 in 5.24.0
+    tables = field_tables()
+    name = tables.classes.get(model_type) if isinstance(model_type, str) else None
+    if name is not None:
+        yield from _of_class(tables, name, config, ())
+
+
+def _of_class(tables: FieldTables, name: str, values: dict[str, Any], path: tuple[str, ...]) -> Iterator[Refused]:
+    row = msgspec.json.decode(tables.rows[name], type=_Row)
+    for kind, numbers in row.fields.items():
+        for number in numbers:
+            key = tables.names[number]
+            if key in values and not accepts(tables.kinds[int(kind)], values[key]):
+                yield Refused((*path, key), name, f"where {name} takes {words(tables.kinds[int(kind)])} only")
+    yield from _of_validators(tables, row, name, values, path)
+    for key, inner in row.nested.items():
+        below = values.get(key)
+        if isinstance(below, dict):
+            nested = cast("dict[str, Any]", below)
+            owner = tables.classes.get(nested.get("model_type", inner[5:]), "") if inner.startswith("auto:") else inner
+            if owner in tables.rows:
+                yield from _of_class(tables, owner, nested, (*path, key))
+
+
+def _of_validators(tables: FieldTables, row: _Row, name: str, values: dict[str, Any], path: tuple[str, ...]) -> Iterator[Refused]:
+    """What validate_architecture and validate_layer_type refuse, where both numbers are stated (configuration_utils.py:700-717 in 5.24.0)."""
+    if row.divides:
+        size, parts = (whole(values.get(key)) for key in row.divides)
+        if size is not None and parts and size % parts:
+            yield Refused((*path, row.divides[0]), name, f"which is no multiple of {row.divides[1]} {parts}, as {name} asks")
+    layers = values.get("layer_types")
+    if not isinstance(layers, list) or not all(isinstance(layer, str) for layer in cast("list[Any]", layers)):
+        return
+    unknown = [layer for layer in cast("list[str]", layers) if layer not in tables.layer_types]
+    count = whole(values.get("num_hidden_layers"))
+    if unknown and "entries" in row.layers:
+        yield Refused((*path, "layer_types"), name, f"whose {unknown[0]} is no type of layer that {name} knows")
+    elif count is not None and count != len(cast("list[str]", layers)) and "count" in row.layers:
+        yield Refused(
+            (*path, "layer_types"), name, f"with {len(cast('list[str]', layers))} entries for num_hidden_layers {count}"
+        )
+
+
+def accepts(kind: Any, value: Any) -> bool:
+    """Whether a value of JSON suits a kind of the table. A float is no int, an int no float, and a truth value neither."""
+    if isinstance(value, dict) and "__float__" in value:
+        return True  # NaN and infinities may be written as an object, which is read back before the class sees it
+    match kind:
+        case "any":
+            return True
+        case str():
+            return _name(value) == kind
+        case ["or", *kinds]:
+            return any(accepts(inner, value) for inner in kinds)
+        case ["list", inner]:
+            return isinstance(value, list) and all(accepts(inner, item) for item in cast("list[Any]", value))
+        case ["sequence", inner]:
+            return isinstance(value, list | str) and all(accepts(inner, item) for item in cast("list[Any]", value))
+        case ["dict", of_key, of_value]:
+            items = cast("dict[str, Any]", value).items() if isinstance(value, dict) else ()
+            return isinstance(value, dict) and all(accepts(of_key, key) and accepts(of_value, item) for key, item in items)
+        case ["in", *choices]:
+            same = [choice for choice in choices if isinstance(choice, bool) == isinstance(value, bool)]
+            return value in same
+        case _:
+            return True
+
+
+def words(kind: Any) -> str:
+    """A kind in words."""
+    match kind:
+        case str():
+            return _WORDS.get(kind, kind)
+        case ["or", *kinds]:
+            return " or ".join(words(inner) for inner in kinds)
+        case ["list" | "sequence", inner]:
+            return f"a list with {words(inner)} in each place"
+        case ["dict", _, inner]:
+            return f"an object with {words(inner)} in each place"
+        case ["in", *choices]:
+            return " or ".join(map(str, choices))
+        case _:
+            return "another type"
+
+
+_WORDS = {
+    "int": "an integer",
+    "float": "a number with a decimal point",
+    "bool": "true or false",
+    "str": "a string",
+    "null": "null",
+    "list": "a list",
+    "dict": "an object",
+    "any": "anything",
+    "never": "no value that JSON can hold",
+}
+
+
+def _name(value: Any) -> str:
+    """The JSON type of a value."""
+    kinds = {bool: "bool", int: "int", float: "float", str: "str", list: "list", dict: "dict"}
+    return kinds.get(cast("Any", type(value)), "null")

@@ -1,0 +1,195 @@
+"""Which types the strict configuration classes of the installed transformers accept, taken from their annotations and tried on the classes.
+
+The strict dataclasses of huggingface_hub check every field as it is assigned (dataclasses.py:337-372 and :533 in 2.4.0). A row of the table
+names a class: its fields by type, the nested configurations that it builds itself, and which of its validators can be stated.
+"""
+
+import ast
+import inspect
+import json
+import logging
+import textwrap
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from itertools import islice
+from pathlib import Path
+from typing import Any, ForwardRef, Literal, Union, cast, get_args, get_origin
+
+import transformers
+from huggingface_hub.errors import StrictDataclassClassValidationError, StrictDataclassFieldValidationError
+from transformers import CONFIG_MAPPING, PreTrainedConfig, configuration_utils
+
+from bot.analyze.engines.config_fields import accepts
+
+FOLDER = Path(__file__).parent.parent / "bot/analyze/engines/data"
+# A value of each JSON type, to ask a plain class which of them are its instances.
+_SAMPLES = {"null": None, "bool": True, "int": 1, "float": 1.5, "str": "", "list": [], "dict": {}}
+_TRIED = ("x", 1, 1.5, [["x"]], None)  # one of them suits no type that is not "any"
+_SKIPPED = ("backbone_config",)  # built by a helper of its own from several keys
+
+
+def accepted(annotation: Any) -> Any:
+    """What a field takes from JSON: "any", a JSON type, or a list of a word and its arguments ("or", "list", "dict", "sequence", "in")."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if annotation is Any or isinstance(annotation, str | ForwardRef):
+        return "any"
+    if annotation is None:
+        return "null"
+    if origin in (Union, types.UnionType):
+        return _either([accepted(arg) for arg in args])
+    if origin is Literal:
+        return ["in", *args]
+    if origin in (list, Sequence):
+        return ["list" if origin is list else "sequence", accepted(args[0])]
+    if origin is dict:
+        return ["dict", *map(accepted, args)]
+    if isinstance(annotation, type) and origin is None:
+        return _either([name for name, sample in _SAMPLES.items() if _is(sample, annotation)])
+    return "never" if origin in (tuple, set) else "any"
+
+
+def _is(sample: Any, kind: type) -> bool:
+    """As the library asks: a truth value is no int, and a TypedDict cannot be asked at all."""
+    try:
+        return isinstance(sample, kind) and not (kind is int and isinstance(sample, bool))
+    except TypeError:
+        return False
+
+
+def _either(kinds: list[Any]) -> Any:
+    flat: list[Any] = []
+    for kind in kinds:
+        flat += kind[1:] if isinstance(kind, list) and kind[0] == "or" else [kind]
+    unique = sorted((kind for i, kind in enumerate(flat) if kind != "never" and kind not in flat[:i]), key=json.dumps)
+    if "any" in unique or len(unique) == len(_SAMPLES):
+        return "any"
+    return "never" if not unique else unique[0] if len(unique) == 1 else ["or", *unique]
+
+
+def typed(cls: type[PreTrainedConfig]) -> dict[str, Any]:
+    """The fields of a class that not every JSON value suits."""
+    checked = cast("dict[str, Any]", getattr(cls, "__validators__", {}))
+    found = {field.name: accepted(field.type) for field in fields(cls) if field.name in checked}
+    return {name: kind for name, kind in found.items() if kind != "any"}
+
+
+def _refused(cls: type[PreTrainedConfig], values: dict[str, Any], error: type[Exception]) -> bool:
+    try:
+        cls.from_dict(values)
+    except error:
+        return True
+    except Exception:  # noqa: BLE001 - some classes cannot be made from so little: nothing is said of them
+        return False
+    return False
+
+
+def _strict(cls: type[PreTrainedConfig], wrap: Callable[[dict[str, Any]], dict[str, Any]], of: type[PreTrainedConfig]) -> bool:
+    """Whether `cls` refuses a field of `of` with a value that its type does not take; a few fields are tried."""
+    for name, kind in islice(sorted(typed(of).items()), 6):
+        wrong = next((sample for sample in _TRIED if not accepts(kind, sample)), None)
+        if _refused(cls, wrap({name: wrong}), StrictDataclassFieldValidationError):
+            return True
+    return False
+
+
+def _divides(cls: type[PreTrainedConfig]) -> list[str]:
+    """The two fields of `if self.a % self.b != 0: raise`, where that is how validate_architecture begins."""
+    source = textwrap.dedent(inspect.getsource(cls.validate_architecture))
+    body = [node for node in cast("ast.FunctionDef", ast.parse(source).body[0]).body if not isinstance(node, ast.Expr)]
+    match body[0]:
+        case ast.If(
+            test=ast.Compare(
+                left=ast.BinOp(left=ast.Attribute(attr=a), op=ast.Mod(), right=ast.Attribute(attr=b)),
+                ops=[ast.NotEq()],
+                comparators=[ast.Constant(value=0)],
+            ),
+            body=[ast.Raise()],
+        ):
+            tried = {a: 30, b: 4}
+            return [a, b] if _refused(cls, tried, StrictDataclassClassValidationError) else []
+        case _:
+            return []
+
+
+def _layers(cls: type[PreTrainedConfig], kinds: dict[str, Any]) -> list[str]:
+    """What the class checks of layer_types: "entries", and "count" against num_hidden_layers."""
+    named = {"layer_types", "num_hidden_layers"} <= {field.name for field in fields(cls)}
+    if not named or "layer_types" not in kinds or cls.validate_layer_type is not PreTrainedConfig.validate_layer_type:
+        return []
+    entries = {"layer_types": ["no_such_layer"] * 4, "num_hidden_layers": 4}
+    count = {"layer_types": ["full_attention"] * 3, "num_hidden_layers": 4}
+    tried = {"entries": entries, "count": count}
+    return [word for word, values in tried.items() if _refused(cls, values, StrictDataclassClassValidationError)]
+
+
+def row(cls: type[PreTrainedConfig]) -> dict[str, Any]:
+    """What is known of a class; empty when it does not check its fields."""
+    kinds = typed(cls)
+    if not kinds or not _strict(cls, dict, cls):
+        return {}
+    by_kind: dict[str, list[str]] = {}
+    for name, kind in sorted(kinds.items()):
+        by_kind.setdefault(json.dumps(kind), []).append(name)
+    found = {"fields": by_kind, "nested": _nested(cls), "divides": _divides(cls), "layers": _layers(cls, kinds)}
+    return {key: value for key, value in found.items() if value}
+
+
+def _nested(cls: type[PreTrainedConfig]) -> dict[str, str]:
+    """The nested configurations that a class builds from objects, by key: the class of each, or "auto:" with the model type for lack of one."""
+    found: dict[str, str] = {}
+    for key, spec in _specs(cls).items():
+        fixed = issubclass(spec.config_class, PreTrainedConfig)
+        if key in _SKIPPED or not (fixed or spec.model_type in CONFIG_MAPPING):
+            continue
+        inner = spec.config_class if fixed else CONFIG_MAPPING[spec.model_type]
+        start = {} if fixed else {"model_type": spec.model_type}
+        if _strict(cls, lambda values, key=key, start=start: {key: start | values}, inner):
+            found[key] = inner.__name__ if fixed else f"auto:{spec.model_type}"
+    return found
+
+
+def _specs(cls: type[PreTrainedConfig]) -> dict[str, Any]:
+    return cast("dict[str, Any]", getattr(cls, "sub_configs_defaults", None) or {})
+
+
+def _classes() -> dict[str, type[PreTrainedConfig]]:
+    """Every configuration class that a model type names or another class builds, by its name."""
+    found: dict[str, type[PreTrainedConfig]] = {}
+    waiting: list[Any] = [CONFIG_MAPPING[model_type] for model_type in sorted(CONFIG_MAPPING.keys())]
+    while waiting:
+        cls = waiting.pop()
+        if issubclass(cls, PreTrainedConfig) and cls.__name__ not in found:
+            found[cls.__name__] = cls
+            waiting += [spec.config_class for spec in _specs(cls).values()]
+    return found
+
+
+def path() -> Path:
+    """Where the table of the installed version is kept."""
+    return FOLDER / f"transformers-{transformers.__version__}-fields.json"
+
+
+def text() -> str:
+    """The table as it is committed: a header, then one line for each class."""
+    transformers.logging.set_verbosity(logging.CRITICAL)
+    rows = {name: found for name, cls in sorted(_classes().items()) if (found := row(cls))}
+    kinds = sorted({kind for found in rows.values() for kind in found["fields"]})
+    names = sorted({name for found in rows.values() for group in found["fields"].values() for name in group})
+    number = {name: i for i, name in enumerate(names)}
+    for found in rows.values():
+        found["fields"] = {str(kinds.index(kind)): [number[name] for name in group] for kind, group in found["fields"].items()}
+    older: dict[str, str] = vars(configuration_utils)["_LEGACY_LAYER_TYPE_REMAP"]  # names that are still read
+    header = {
+        "kinds": [json.loads(kind) for kind in kinds],
+        "names": names,
+        "layer_types": sorted({*configuration_utils.ALLOWED_ATTN_LAYER_TYPES, *older}),
+        "classes": {t: CONFIG_MAPPING[t].__name__ for t in sorted(CONFIG_MAPPING.keys()) if CONFIG_MAPPING[t].__name__ in rows},
+    }
+    lines = [f"{json.dumps(key)}:{_compact(value)}," for key, value in header.items()]
+    body = [f"{json.dumps(name)}:{_compact(found)}" for name, found in rows.items()]
+    return "{\n" + "\n".join(lines) + '\n"rows":{\n' + ",\n".join(body) + "\n}}\n"
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
