@@ -1,0 +1,48 @@
+"""auto_map names a module that is not in the tree."""
+
+from collections.abc import Iterator
+
+from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model.folder import Model
+from bot.analyze.model.remote_code import Reference, place, references
+from bot.analyze.model.weights import has_weights
+from bot.analyze.records import Severity
+from bot.analyze.wording import listed, value
+
+CHECK = Check(
+    title="auto_map names a file that is not there",
+    says="asks for code that is not in the repository",
+    sees="a reference of `auto_map` in `config.json`, `tokenizer_config.json` or a processor's file to a module of this folder without such a .py file",
+    why="Whoever trusts the repository's code cannot load it: `OSError: … does not appear to have a file named …` "
+    "(transformers 5.24.0 dynamic_module_utils.py:592, run; also where transformers has a class of its own), and so in vLLM and sglang.",
+    fix="Add the file, or take the entry out of `auto_map`.",
+    wrong_when="the code is taken from another repository",
+    severity="error",
+    engines=("transformers", "vllm", "sglang"),
+    weighed="Loading raises with trust_remote_code in every run; a folder below the root (whose code the Hub seeks at the root), one that holds "
+    "neither weights nor any code, as copies of the metadata do (all such folders of the corpus), and the slow tokenizer beside a fast one get a warning.",
+)
+
+
+def find(model: Model) -> Iterator[Seen]:
+    """Look every module of the folder up, and name each once per file that asks for it."""
+    missing: dict[tuple[str, str], list[Reference]] = {}
+    for row in references(model):
+        # "a.b.Class" is refused by transformers even when there is an a.b.py (ValueError: too many values to unpack, run)
+        if not row.repository and ("." in row.module or not model.has(row.path)):
+            missing.setdefault((row.file, row.module), []).append(row)
+    for (file, module), rows in missing.items():
+        names = listed(value(name) for name in dict.fromkeys(row.auto_class for row in rows))
+        there = "." in module and model.has(rows[0].path)
+        yield Seen(
+            key=f"{file}:{module}",
+            title=f"{value('auto_map')} of {value(file)} takes {names} from "
+            + (f"{value(module)}, which is no name of a module" if there else f"{value(rows[0].path)}, which is not there"),
+            places=tuple(place(model, row) for row in rows),
+            severity=_severity(model, rows),
+        )
+
+
+def _severity(model: Model, rows: list[Reference]) -> Severity:
+    whole = has_weights(model) or any(name.endswith(".py") for name in model.files)
+    return "error" if model.folder == "." and whole and not all(row.unused for row in rows) else "warning"

@@ -1,0 +1,134 @@
+"""The code that a model repository asks its readers to run: what auto_map names, and the files that this reaches.
+
+Source: transformers 5.24.0, dynamic_module_utils.py:113-166 and :592-610 (run). vLLM and sglang load such code through it as well.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from posixpath import dirname, join, normpath
+from typing import Any, cast
+
+import msgspec
+
+from bot.analyze.model.folder import Model, fact
+from bot.analyze.model.pointers import pointer
+from bot.answer import Known
+from bot.place import Place
+
+# The files whose auto_map is read: models/auto/*.py and processing_utils.py in 5.24.0; generation_config.json by older code.
+FILES = (
+    "config.json",
+    "tokenizer_config.json",
+    "processor_config.json",
+    "preprocessor_config.json",
+    "video_preprocessor_config.json",
+    "generation_config.json",
+)
+
+# "from .a.b import c, d" and "from . import a". Every length is bounded, so that a hostile file costs no time.
+_FROM = re.compile(
+    r"^[ \t]*from[ \t]+(\.{1,20})[ \t]*((?:\w[\w.]{0,200})?)[ \t]+import[ \t]*(\([^)]{0,4000}|[^\n#;]{0,4000})", re.MULTILINE
+)
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """A class that an auto_map names: by which file and pointer, for which Auto class, and where it is.
+
+    `repository` is "" for the folder itself; `module` is the file without ".py". `unused` marks a slow tokenizer beside a fast one, which
+    only older versions load, and only when they are told to.
+    """
+
+    file: str
+    pointer: str
+    auto_class: str
+    repository: str
+    module: str
+    unused: bool = False
+
+    @property
+    def path(self) -> str:
+        """The file that holds the class."""
+        return f"{self.module}.py"
+
+    @property
+    def code(self) -> str:
+        """The code without the class, as it is named in a reference."""
+        return f"{self.repository}--{self.module}" if self.repository else self.module
+
+
+@fact
+def references(model: Model) -> tuple[Reference, ...]:
+    """Every reference of the folder; a text that is none for transformers (no dot, two repositories) is left out."""
+    found: list[Reference] = []
+    for file in FILES:
+        auto_map: Any = model.mapping(file).get("auto_map")
+        if isinstance(auto_map, list):  # the old form: the list is the entry of AutoTokenizer
+            found += _entry(file, ("auto_map",), "AutoTokenizer", auto_map)
+        elif isinstance(auto_map, dict):
+            for name, entry in cast("dict[str, Any]", auto_map).items():
+                found += _entry(file, ("auto_map", name), name, entry)
+    return tuple(found)
+
+
+def place(model: Model, reference: Reference) -> Place:
+    """Where a reference stands."""
+    return model.place(reference.file, reference.pointer)
+
+
+def local(rows: Iterable[Reference]) -> set[str]:
+    """The modules of the folder itself among references."""
+    return {row.module for row in rows if not row.repository}
+
+
+def reached(model: Model, modules: Iterable[str]) -> frozenset[str]:
+    """The .py files of a folder that modules lead to: their own, and those that relative imports name from there on.
+
+    Imports are found by their text, as transformers finds them. It takes "from .a.b import c" for the file "a.b.py", Python for "a/b.py": both count.
+    """
+    waiting = [f"{module}.py" for module in modules]
+    found: set[str] = set()
+    while waiting:
+        name = normpath(waiting.pop())
+        if name in found or not model.has(name):
+            continue
+        found.add(name)
+        text = model.parsed(name, _imports)
+        for level, dotted, names in text.value if isinstance(text, Known) else ():
+            folder = normpath(join(dirname(name), *[".."] * (level - 1)))
+            waiting += [join(folder, path) for path in _candidates(dotted, names)]
+    return frozenset(found)
+
+
+def _candidates(dotted: str, names: tuple[str, ...]) -> Iterator[str]:
+    inside = dotted.replace(".", "/")
+    if dotted:
+        yield f"{dotted}.py"
+        yield f"{inside}.py"
+    yield join(inside, "__init__.py")
+    for name in names:
+        yield join(inside, f"{name}.py")
+
+
+def _imports(content: bytes) -> tuple[tuple[int, str, tuple[str, ...]], ...]:
+    """The relative imports of a source text: how many dots, the module, the names."""
+    text = content.decode("utf-8", "replace")
+    return tuple(
+        (len(dots), dotted.strip("."), tuple(re.findall(r"(?<!\sas\s)\b[^\W\d]\w*", re.sub(r"#[^\n]*", "", names))))
+        for dots, dotted, names in dict.fromkeys(_FROM.findall(text))
+    )
+
+
+def _entry(file: str, path: tuple[str, ...], auto_class: str, entry: Any) -> Iterator[Reference]:
+    """The references of one entry: a text, a list [slow, fast] of a tokenizer, or texts by backend of an image processor."""
+    rows: list[tuple[tuple[object, ...], Any]] = [(path, entry)]
+    if isinstance(entry, list):
+        rows = [((*path, i), item) for i, item in enumerate(cast("list[Any]", entry))]
+    elif isinstance(entry, dict):
+        rows = [((*path, key), item) for key, item in cast("dict[str, Any]", entry).items()]
+    fast = auto_class == "AutoTokenizer" and len(rows) > 1 and rows[1][1] is not None
+    for i, (where, item) in enumerate(rows):
+        parts = item.split("--") if isinstance(item, str) else []
+        module, dot, name = parts[-1].rpartition(".") if parts else ("", "", "")
+        if module and dot and name and len(parts) <= 2:
+            repository = parts[0] if len(parts) == 2 else ""
+            yield Reference(file, pointer(*where), auto_class, repository, module, unused=fast and i == 0)
