@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.folder import Model
 from bot.analyze.model.quantization import pointer, quantizations, summary
+from bot.analyze.model.weights import shards, tensors
 from bot.analyze.wording import value
 
 CHECK = Check(
@@ -44,9 +45,9 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     gone = quantizations(base)
     if not gone or quantizations(head) or head.has("hf_quant_config.json") or not head.readable("config.json"):
         return
-    tensor = next((tensor for tensor in _tensors(head) if tensor.endswith(_PACKED)), None)
+    tensor = next((tensor for tensor in tensors(head) if tensor.endswith(_PACKED)), None)
     same = _same_weights(base, head)
-    if tensor is None and (not same or (any(_tensors(head)) and all(map(_bitsandbytes, gone.values())))):
+    if tensor is None and (not same or (any(tensors(head)) and all(map(_bitsandbytes, gone.values())))):
         return
     left = f"the index still names {value(tensor)}" if tensor else f"{value(same)} {_how(head, same)}"
     for path, quantization in gone.items():
@@ -72,7 +73,7 @@ def _same_weights(base: Model, head: Model) -> str:
 
     Those are the files that the index names, or without an index all that carry a name of weights.
     """
-    named = set(_shards(head))
+    named = set(shards(head))
     names = sorted(name for name in head.files if (name in named if named else _WEIGHTS.fullmatch(name)))
     same = all(name in base.files and base.files[name].oid == head.files[name].oid != "" for name in names)
     return names[0] if names and same and len(names) >= len(named) else ""
@@ -81,21 +82,3 @@ def _same_weights(base: Model, head: Model) -> str:
 def _how(head: Model, name: str) -> str:
     """In a plain folder large files are told apart by their size only."""
     return "has the same size" if head.files[name].oid.startswith("size:") else "did not change"
-
-
-def _weight_maps(model: Model) -> Iterator[dict[str, Any]]:
-    for name in model.files:
-        if name.endswith(".index.json"):
-            weights = model.mapping(name).get("weight_map")
-            if isinstance(weights, dict):
-                yield cast("dict[str, Any]", weights)
-
-
-def _tensors(model: Model) -> Iterator[str]:
-    for weights in _weight_maps(model):
-        yield from weights
-
-
-def _shards(model: Model) -> Iterator[str]:
-    for weights in _weight_maps(model):
-        yield from (file for file in weights.values() if isinstance(file, str))
