@@ -1,0 +1,42 @@
+"""architectures names another class than in base."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model.folder import Model
+from bot.analyze.wording import listed, value
+
+FILE = "config.json"
+CHECK = Check(
+    title="architectures names another class",
+    says="changes which model class readers pick",
+    sees="the list architectures of config.json in base and in head",
+    why="vLLM and sglang pick the model class by it; without the key vLLM takes a class without a head (vllm 0.33.0, run), and sglang raises TypeError (0.5.23, run). Converters to GGUF read it as well.",
+    fix="Name the class that the weights were saved from.",
+    wrong_when="only the order of the names changed and the first is the same, or base had none",
+    severity="note",
+    engines=("vllm", "sglang", "llama.cpp"),
+    weighed="A difference and no fault by itself, so a note; the corpus has no pair where it changes without the model type.",
+)
+
+
+def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
+    """Compare the lists."""
+    before, after = _classes(base), _classes(head)
+    if not before or not head.readable(FILE):
+        return
+    if set(before) == set(after) and before[0] == after[0]:
+        return
+    new = f"is {listed(map(value, after))}" if after else "is gone"
+    yield Seen(
+        key="architectures",
+        title=f"{value('architectures')} {new}, it was {listed(map(value, before))}",
+        places=(head.place(FILE, "/architectures"),),
+    )
+
+
+def _classes(model: Model) -> list[str]:
+    names: Any = model.mapping(FILE).get("architectures")
+    rows = cast("list[Any]", names) if isinstance(names, list) else [names]
+    return [name for name in rows if isinstance(name, str)]
