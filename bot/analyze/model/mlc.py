@@ -67,13 +67,35 @@ def stop_strings(model: Model) -> tuple[str, ...]:
     return tuple(s for s in cast("list[Any]", strings) if isinstance(s, str)) if isinstance(strings, list) else ()
 
 
+def stops_by_text(model: Model, number: int, text: str) -> bool:
+    """Whether a token ends a reply because its text holds a stop string (:12563, run); not if the loaded file does not have the token."""
+    tokens = table(model)
+    unknown = isinstance(tokens, Known) and tokens.value.text(number) is None
+    return not unknown and any(string in text for string in stop_strings(model))
+
+
+def turn_end(model: Model) -> str:
+    """What the template writes after a reply, without white space: seps[1], or the only one (:10501)."""
+    seps = conversation(model).get("seps")
+    texts = cast("list[Any]", seps) if isinstance(seps, list) else []
+    end = texts[1 % len(texts)] if texts else ""
+    return end.strip() if isinstance(end, str) else ""
+
+
+def ends_turn(model: Model) -> bool:
+    """Whether WebLLM stops on what the template writes after a reply."""
+    end, tokens = turn_end(model), table(model)
+    texts = (tokens.value.text(number) for number in stop_ids(model) or ()) if isinstance(tokens, Known) else ()
+    return any(end.startswith(text) for text in (*texts, *stop_strings(model)) if text)
+
+
 def numbers(value: Any) -> tuple[int, ...]:
-    """The token ids in a list, or a single one, without repeats."""
+    """The token ids in a list, or a single one, without repeats; numbers that JavaScript cannot tell apart are none."""
     items = cast("list[Any]", value) if isinstance(value, list) else [value]
     whole = (
         int(i) for i in items if (isinstance(i, int) and not isinstance(i, bool)) or (isinstance(i, float) and i.is_integer())
     )
-    return tuple(dict.fromkeys(whole))
+    return tuple(dict.fromkeys(number for number in whole if abs(number) < 2**53))
 
 
 def asked(model: Model) -> str:
