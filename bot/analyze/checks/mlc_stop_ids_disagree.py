@@ -1,0 +1,101 @@
+"""WebLLM does not stop on the token that the tokenizer calls its EOS."""
+
+from collections.abc import Iterator
+
+from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model import eos
+from bot.analyze.model.folder import Model
+from bot.analyze.model.mlc import (
+    CONFIG,
+    chats,
+    config,
+    conversation_place,
+    ends_turn,
+    numbers,
+    stop_ids,
+    stop_strings,
+    stops_by_text,
+    table,
+    turn_end,
+)
+from bot.analyze.model.tokens import role, texts_of
+from bot.analyze.wording import ids, listed, value
+from bot.answer import Known
+from bot.place import Place
+
+CHECK = Check(
+    title="The stop ids of WebLLM do not hold the EOS of the tokenizer",
+    says="leaves WebLLM without the stop id that the tokenizer names",
+    sees="a conv_template.stop_token_ids of `mlc-chat-config.json` without the tokenizer's EOS, or without the token after a reply that the other files list as EOS",
+    why="WebLLM stops on this list and on `stop_str` alone, and reads no other file: a reply that ends with the missing token runs on to the token limit "
+    "(web-llm 0.2.86 lib/index.js:12548, run).",
+    fix="List the id of the tokenizer's EOS in `conv_template.stop_token_ids`.",
+    wrong_when="the tokenizer's EOS cannot be told or is only a default of its class, the template is only named, or the model computes embeddings only",
+    severity="error",
+    engines=("webllm", "mlc-llm"),
+    cause="WebLLM reads its own stop ids",
+    weighed="A note where a stop string or the token that the template writes after a reply still ends it, as in the real files of Qwen2 with the stop id 2 of another family.",
+)
+
+
+def find(model: Model) -> Iterator[Seen]:
+    """Look for the EOS in the list, then for anything else that ends the reply."""
+    stops = stop_ids(model)
+    if not chats(model) or not stops:  # an absent list is a fault of its own
+        return
+    texts = _texts(model, stops)
+    found = False
+    for number, text, place in _expected(model):
+        if number in stops:
+            continue
+        found = True
+        what, severity = "replies do not end there", "error"
+        if stops_by_text(model, number, text):
+            what, severity = f"only the text {listed(value(s) for s in stop_strings(model) if s in text)} ends replies", "note"
+        elif not turn_end(model).startswith(text) and ends_turn(model):
+            what, severity = f"only {value(turn_end(model))} ends replies", "note"
+        yield Seen(
+            key=text,
+            title=f"WebLLM stops on {ids(stops, texts)}, not on the EOS {value(text)} {number}: {what}",
+            places=(conversation_place(model, "stop_token_ids"), place),
+            severity=severity,
+        )
+    if not found:
+        yield from _book_keeping(model)
+
+
+def _expected(model: Model) -> Iterator[tuple[int, str, Place]]:
+    """The tokenizer's EOS, and the token after a reply where the other files list it."""
+    own = eos.of_tokenizer(model)
+    known = texts_of(model)
+    string = role(model, "eos_token")
+    if isinstance(own, Known) and isinstance(string, Known) and not string.places[0].pointer.endswith("/tokenizer_class"):
+        loaded = tokens.value.id_of(string.value) if isinstance(tokens := table(model), Known) else None
+        yield own.value if loaded is None else loaded, string.value, own.places[0]
+    others = eos.listed(model)
+    for number in others.value if isinstance(others, Known) else ():
+        text = known.get(number)
+        if text and turn_end(model).startswith(text) and not (isinstance(own, Known) and own.value == number):
+            yield number, text, others.places[0]
+
+
+def _texts(model: Model, stops: tuple[int, ...]) -> dict[int, str]:
+    tokens = table(model)
+    found = {number: tokens.value.text(number) for number in stops} if isinstance(tokens, Known) else {}
+    return {number: text for number, text in found.items() if text}
+
+
+def _book_keeping(model: Model) -> Iterator[Seen]:
+    """The top-level eos_token_id, which neither WebLLM nor today's MLC-LLM reads: a note where no file agrees with it."""
+    stated = numbers(config(model).get("eos_token_id"))
+    own, others = eos.of_tokenizer(model), eos.listed(model)
+    agreed = {*((own.value,) if isinstance(own, Known) else ()), *(others.value if isinstance(others, Known) else ())}
+    if isinstance(own, Known) and stated and not set(stated) & {*agreed, *(stop_ids(model) or ())}:
+        yield Seen(
+            key="eos_token_id",
+            title=f"{value('eos_token_id')} of {value(CONFIG)} is {ids(stated, texts_of(model))}, which is no EOS of the tokenizer",
+            detail="Versions of MLC-LLM of 2024 that read this key stop on another token; WebLLM and today's MLC-LLM stop on `conv_template.stop_token_ids`.",
+            places=(model.place(CONFIG, "/eos_token_id"),),
+            severity="note",
+            engines=("mlc-llm (2024)",),
+        )
