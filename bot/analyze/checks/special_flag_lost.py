@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.model.declared import by_text, declared, named
+from bot.analyze.model.declared import Declared, by_text, declared, has_decoder
 from bot.analyze.model.eos import listed
-from bot.analyze.model.folder import Model
+from bot.analyze.model.folder import Model, fact
+from bot.analyze.model.tokenizer_class import candidates, rebuilds
 from bot.analyze.model.tokens import tokens
 from bot.analyze.wording import value
 from bot.answer import Known
@@ -14,11 +15,11 @@ from bot.answer import Known
 CHECK = Check(
     title="A token lost its special flag",
     says="lets a control token show up in the text of replies",
-    sees="a token that is special in base and not in head, in the table whose flag counts, and that holds no role in head",
+    sees="a token that loading makes special in base and not in head, and that holds no role in head",
     why="`skip_special_tokens` no longer removes it (4.57.6 and 5.24.0, run): it appears in what users and parsers read.",
     fix='Set `"special": true` again.',
-    wrong_when="a role or another named token holds the string, which makes it special whatever the flag says, the flag is overridden by "
-    "added_tokens_decoder, or the token is new",
+    wrong_when="a role or another named token holds the string, which makes it special whatever the flag says, another table still says that it is "
+    "special and counts, or the token is new",
     severity="warning",
     engines=("transformers", "vllm", "sglang"),
     weighed="A warning; a note for markers of tools and thinking, which parsers must be able to read, so that the change is often wanted.",
@@ -26,27 +27,55 @@ CHECK = Check(
 
 # Tool parsers need their markers in the text (vLLM and sglang switch skip_special_tokens off for many of them).
 _READ_BY_PARSERS = re.compile(r"tool|think|reason|call|function|response|arg_|answer", re.IGNORECASE)
+# Where a class is rebuilt, only transformers 4 takes tokenizer.json as it is.
+_FILE, _REBUILT = "transformers < 5", "transformers >= 5"
 
 
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
-    """Compare the flags that count: those of added_tokens_decoder override those of tokenizer.json (5.24.0, run)."""
-    before, after = tokens(base), tokens(head)
-    if not isinstance(before, Known) or not isinstance(after, Known):
+    """Compare what loading makes special."""
+    table, before, after = tokens(head), _special(base), _special(head)
+    if not isinstance(table, Known) or not isinstance(tokens(base), Known):
         return
-    stops, restored = listed(head), named(head)
-    rows = by_text(row for row in declared(head) if row.read)
-    for text, token in after.value.added.items():
-        old = before.value.added.get(text)
-        if old is None or not old.special or token.special or text in restored:
+    stops, rows = listed(head), by_text(row for row in declared(head) if row.read and row.id is not None)
+    for text, token in table.value.added.items():
+        lost = [way for way in after if text in before.get(way, ()) and text not in after[way]]
+        if not lost or text not in rows:
             continue
-        tables = [row for row in rows.get(text, []) if row.id is not None]
-        if {row.table for row in tables} == {"added_tokens.json"} and any(row.table == "extra" for row in rows[text]):
-            continue  # that file states no flags: there a list of special tokens gives them (tokenization_utils_base.py:1930 in 5.24.0)
         stop = isinstance(stops, Known) and token.id in stops.value
-        places = [row.place(head) for row in sorted(tables, key=lambda row: row.table != "added_tokens_decoder")]
+        where = [row for row in rows[text] if not row.special]
         yield Seen(
             key=text,
             title=f"{value(text)} {token.id} is special no more{', although replies end with it' if stop else ''}",
-            places=tuple(places) or (head.place(*token.place),),
+            places=tuple(
+                row.place(head) for row in sorted(where or rows[text], key=lambda row: row.table != "added_tokens_decoder")
+            ),
             severity="note" if _READ_BY_PARSERS.search(text) and not stop else "warning",
+            engines=None if len(lost) == len(after) else tuple(lost),
         )
+
+
+@fact
+def _special(model: Model) -> dict[str, set[str]]:
+    """The strings that are special, for each way in which the tokenizer may be loaded.
+
+    One statement suffices: a token that was registered as special stays so for skip_special_tokens, whatever is registered later
+    (tokenizers 0.23.3 and transformers 5.24.0, run). A list of special tokens makes special what the vocabulary does not bring along.
+    """
+    rows = [row for row in declared(model) if row.read]
+    named = {row.text for row in rows if row.table == "roles"}
+    lists = {row.text for row in rows if row.table == "extra"}
+    own = [row for row in rows if row.table == "added_tokens"]
+    other = [row for row in rows if row.table in ("added_tokens_decoder", "added_tokens.json")]
+    new = lists - {row.text for row in own}
+    ways: dict[str, set[str]] = {}
+    classes = candidates(model)
+    if not classes:  # a tokenizer written in Python (tokenization_python.py:587 in 5.24.0, read)
+        return {_FILE: named | lists | _flagged(other)}
+    ways[_FILE] = named | new | _flagged(own) | _flagged(other)
+    if any(rebuilds(name) for name in classes):
+        ways[_REBUILT] = named | lists | _flagged(other if has_decoder(model) else own + other)
+    return ways
+
+
+def _flagged(rows: list[Declared]) -> set[str]:
+    return {row.text for row in rows if row.special}
