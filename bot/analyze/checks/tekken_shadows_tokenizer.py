@@ -4,23 +4,12 @@ from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.folder import Model
+from bot.analyze.model.picks import registered
 from bot.analyze.model.templates import sources
 from bot.analyze.model.tokens import needs_remote_code
 from bot.analyze.wording import value
 
 _FILE = "tekken.json"
-# The model types that transformers gives to mistral-common where it is installed (models/auto/tokenization_auto.py:208-370 in 5.24.0).
-MISTRAL = {
-    "ministral",
-    "ministral3",
-    "mistral",
-    "mistral3",
-    "mistral_large4",
-    "mixtral",
-    "pixtral",
-    "voxtral",
-    "voxtral_realtime",
-}
 CHECK = Check(
     title="tekken.json takes the place of tokenizer.json",
     says="makes some users' tokenizer come from another file",
@@ -54,4 +43,9 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
 def _in_force(model: Model) -> bool:
     """Whether mistral-common would take the tokenizer from tekken.json."""
     model_type = model.mapping("config.json").get("model_type")
-    return model.has(_FILE) and isinstance(model_type, str) and model_type in MISTRAL and not needs_remote_code(model)
+    return model.has(_FILE) and isinstance(model_type, str) and _is_mistral(model_type) and not needs_remote_code(model)
+
+
+def _is_mistral(model_type: str) -> bool:
+    """Whether transformers gives the model type to mistral-common where it is installed."""
+    return registered(model_type) == "MistralCommonBackend"

@@ -1,0 +1,108 @@
+"""Which tokenizer class each version of transformers 5 picks for a folder.
+
+The rules were read and run: models/auto/tokenization_auto.py of 5.0.0 to 5.24.0 (841-914 in 5.24.0); the classes of model types are taken from the
+versions of the table (tools/tokenizers_5x.py).
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bot.analyze.model.folder import Model
+from bot.analyze.model.tokenizer_class import FILE, row
+from bot.answer import Known
+
+_TABLE = Path(__file__).parent.parent / "engines/data/transformers-5-tokenizers.json"
+_GENERIC = {"PreTrainedTokenizer", "PreTrainedTokenizerFast", "PythonBackend", FILE, "MistralCommonBackend"}
+# The version that vLLM 0.33.0 and sglang 0.5.23 were run with.
+OF_SERVERS = "5.19.0"
+
+
+class BuiltPipeline(msgspec.Struct, frozen=True):
+    """What a class puts around the vocabulary when it builds its own backend, and the type of its model."""
+
+    model: str
+    normalizer: Any
+    pre_tokenizer: Any
+
+
+class _Tables(msgspec.Struct):
+    """By model type, the versions from which on a value holds."""
+
+    incorrect: dict[str, dict[str, bool]]
+    mapping: dict[str, dict[str, str]]
+    pipelines: dict[str, BuiltPipeline]
+    versions: dict[str, bool]
+
+
+_TABLES = msgspec.json.decode(_TABLE.read_bytes(), type=_Tables)
+VERSIONS = tuple(_TABLES.versions)
+
+
+def built(name: str) -> BuiltPipeline | None:
+    """What a class builds; None for one that takes tokenizer.json as it stands, or of which nothing is known."""
+    return _TABLES.pipelines.get(name) if name != FILE else None
+
+
+def registered(model_type: str, version: str = VERSIONS[-1]) -> str:
+    """The class of a model type where every optional package is installed; "" for none."""
+    return _since(_TABLES.mapping.get(model_type, {}), version, "")
+
+
+def picks(model: Model) -> dict[str, str]:
+    """The class by version, FILE for one that takes tokenizer.json as it stands. Empty for a tokenizer of the repository's own code."""
+    tokenizer, config = model.mapping("tokenizer_config.json"), model.mapping("config.json")
+    if tokenizer.get("auto_map"):
+        return {}
+    declared, other = _name(tokenizer.get("tokenizer_class")), _name(config.get("tokenizer_class"))
+    kind: Any = config.get("model_type")
+    model_type = kind if isinstance(kind, str) else ""
+    byte_level = "LlamaTokenizer" in (declared or other) and _is_byte_level(model)
+    return {version: _pick(version, declared, other, model_type, byte_level=byte_level) for version in VERSIONS}
+
+
+def _pick(version: str, declared: str, other: str, model_type: str, *, byte_level: bool) -> str:
+    at = _number(version)
+    mapped = registered(model_type, version)
+    incorrect = _since(_TABLES.incorrect.get(model_type, {}), version, nothing=False)
+    named = declared or (other if at >= (5, 10) else "")
+    if (
+        at >= (5, 22)
+        and byte_level
+        and (declared or other) == "LlamaTokenizer"
+        and mapped != "MistralCommonBackend"
+        and not incorrect
+    ):
+        return FILE
+    if at < (5, 3) and declared and model_type and not mapped:
+        return FILE
+    if named and mapped and mapped != named:
+        if at < (5, 6) or (at >= (5, 7) and mapped in _GENERIC):
+            return FILE
+        return _known(mapped if at >= (5, 7) and incorrect else named)
+    return _known(declared or other or mapped)
+
+
+def _known(name: str) -> str:
+    return name if name not in _GENERIC and row(name) else FILE
+
+
+def _since(runs: dict[str, Any], version: str, nothing: Any) -> Any:
+    """The value that holds at a version."""
+    return next((value for since, value in reversed(runs.items()) if _number(since) <= _number(version)), nothing)
+
+
+@cache
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def _is_byte_level(model: Model) -> bool:
+    content = model.content("tokenizer.json")
+    return isinstance(content, Known) and b'"ByteLevel"' in content.value
+
+
+def _name(value: Any) -> str:
+    return value.removesuffix("Fast") if isinstance(value, str) else ""
