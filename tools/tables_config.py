@@ -131,7 +131,13 @@ def row(cls: type[PreTrainedConfig]) -> dict[str, Any]:
     by_kind: dict[str, list[str]] = {}
     for name, kind in sorted(kinds.items()):
         by_kind.setdefault(json.dumps(kind), []).append(name)
-    found = {"fields": by_kind, "nested": _nested(cls), "divides": _divides(cls), "layers": _layers(cls, kinds)}
+    found = {
+        "fields": by_kind,
+        "nested": _nested(cls),
+        "divides": _divides(cls),
+        "layers": _layers(cls, kinds),
+        **_positions(cls),
+    }
     return {key: value for key, value in found.items() if value}
 
 
@@ -147,6 +153,13 @@ def _nested(cls: type[PreTrainedConfig]) -> dict[str, str]:
         if _strict(cls, lambda values, key=key, start=start: {key: start | values}, inner):
             found[key] = inner.__name__ if fixed else f"auto:{spec.model_type}"
     return found
+
+
+def _positions(cls: type[PreTrainedConfig]) -> dict[str, int]:
+    """The context length of the class where config.json states none."""
+    defaults = {field.name: field.default for field in fields(cls)}
+    size = defaults.get("max_position_embeddings")
+    return {"positions": size} if isinstance(size, int) else {}
 
 
 def _specs(cls: type[PreTrainedConfig]) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import msgspec
 
-from bot.analyze.model.config import whole
+from bot.analyze.model.config import FILE, Holder, whole
+from bot.analyze.model.folder import Model
 from bot.analyze.tables import FieldTables, field_tables
 
 
@@ -22,27 +23,51 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """A class of the table: field numbers by kind, the classes of nested configurations, and the validators that can be stated."""
+    """A class of the table: field numbers by kind, the classes of nested configurations, the validators that can be stated, the default of max_position_embeddings."""
 
     fields: dict[str, list[int]]
     nested: dict[str, str] = {}
     divides: list[str] = []
     layers: list[str] = []
+    positions: int | None = None
 
 
 def refused(config: dict[str, Any]) -> Iterator[Refused]:
     """Everything that the class of `model_type` refuses, in nested configurations as well."""
-    model_type = config.get("model_type")
+    model_type = _model_type(config)
     if model_type == "mistral" and "layer_types" in config:
         model_type = "ministral"  # models/auto/configuration_auto.py:431 in 5.24.0
     tables = field_tables()
-    name = tables.classes.get(model_type) if isinstance(model_type, str) else None
+    name = tables.classes.get(model_type)
     if name is not None:
         yield from _of_class(tables, name, config, ())
 
 
+def stated_or_default(model: Model, holder: Holder, key: str) -> Any:
+    """A value of a configuration, or for max_position_embeddings what its class has where the key is absent."""
+    if key in holder.values or key != "max_position_embeddings":
+        return holder.values.get(key)
+    tables = field_tables()
+    values = model.mapping(FILE)
+    name = tables.classes.get(_model_type(values), "")
+    for part in holder.path:
+        inner = _row(tables, name).nested.get(part, "") if name in tables.rows else ""
+        values = cast("dict[str, Any]", values[part])
+        name = tables.classes.get(_model_type(values) or inner[5:], "") if inner.startswith("auto:") else inner
+    return _row(tables, name).positions if name in tables.rows else None
+
+
+def _model_type(values: dict[str, Any]) -> str:
+    model_type = values.get("model_type")
+    return model_type if isinstance(model_type, str) else ""
+
+
+def _row(tables: FieldTables, name: str) -> _Row:
+    return msgspec.json.decode(tables.rows[name], type=_Row)
+
+
 def _of_class(tables: FieldTables, name: str, values: dict[str, Any], path: tuple[str, ...]) -> Iterator[Refused]:
-    row = msgspec.json.decode(tables.rows[name], type=_Row)
+    row = _row(tables, name)
     for kind, numbers in row.fields.items():
         for number in numbers:
             key = tables.names[number]
@@ -53,7 +78,7 @@ def _of_class(tables: FieldTables, name: str, values: dict[str, Any], path: tupl
         below = values.get(key)
         if isinstance(below, dict):
             nested = cast("dict[str, Any]", below)
-            owner = tables.classes.get(nested.get("model_type", inner[5:]), "") if inner.startswith("auto:") else inner
+            owner = tables.classes.get(_model_type(nested) or inner[5:], "") if inner.startswith("auto:") else inner
             if owner in tables.rows:
                 yield from _of_class(tables, owner, nested, (*path, key))
 
