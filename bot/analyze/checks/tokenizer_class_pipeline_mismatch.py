@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.folder import Model
 from bot.analyze.model.picks import OF_SERVERS, VERSIONS, built, picks
-from bot.analyze.model.pipeline import pipeline
+from bot.analyze.model.pipeline import pipeline, tokens_of
 from bot.analyze.model.rebuilt import Difference, difference
 from bot.analyze.records import Severity
 from bot.analyze.wording import listed, value
@@ -21,23 +21,28 @@ CHECK = Check(
     wrong_when="the class builds what the file holds, or what differs is only how the beginning of a text is written in Llama's style",
     severity="error",
     engines=("transformers 5",),
-    weighed="An error where nearly every text gets other ids; a warning where some do, a note where few do (other splits, a missing NFC), and only if a version since 5.7 picks the class.",
+    weighed="An error where nearly every text gets other ids; a warning where some do, a note where few do (a missing NFC, or other splits that the vocabulary does not show), and only if a version since 5.7 picks the class.",
 )
 _SEVERITIES: dict[str, Severity] = {"all": "error", "some": "warning", "few": "note"}
 _ORDER = tuple(_SEVERITIES)
+_HOW_MANY = {"all": "", "some": " for some texts", "few": " for few texts, if any,"}
 
 
 def find(model: Model) -> Iterator[Seen]:
     """Compare the file with what the class of each version builds."""
-    found = pipeline(model)
-    if found is None or any(name in model.files and not model.readable(name) for name in (_CONFIG, "config.json")):
+    found, tokens = pipeline(model), tokens_of(model)
+    if (
+        found is None
+        or tokens is None
+        or any(name in model.files and not model.readable(name) for name in (_CONFIG, "config.json"))
+    ):
         return
     config = model.mapping(_CONFIG)
     differences: dict[str, Difference] = {}
     by_version: dict[str, str] = {}
     for version, name in picks(model).items():
         pipe = built(name)
-        different = difference(found, pipe, config) if pipe is not None else None
+        different = difference(found, pipe, config, tokens.vocab) if pipe is not None else None
         if different is not None and (different.weight == "all" or _minor(version) >= 7):
             differences[name], by_version[version] = different, name
     if not differences:
@@ -50,7 +55,7 @@ def find(model: Model) -> Iterator[Seen]:
     place = model.place(stated, "/tokenizer_class") if stated else model.place("config.json", "/model_type")
     yield Seen(
         key="tokenizer_class",
-        title=f"{value(name)} builds {value(worst.built)} where {value(_FILE)} has {value(worst.file)}: other ids on transformers {ranges}",
+        title=f"{value(name)} builds {value(worst.built)} where {value(_FILE)} has {value(worst.file)}: other ids{_HOW_MANY[worst.weight]} on transformers {ranges}",
         places=(place, model.place(_FILE, f"/{worst.part}")),
         severity=_SEVERITIES[worst.weight],
         confidence="certain" if worst.weight == "all" else "likely",

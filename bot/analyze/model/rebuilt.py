@@ -5,6 +5,8 @@ A class with an __init__ of its own takes vocabulary, merges, post-processor and
 """
 
 import json
+import re
+from collections.abc import Iterable
 from typing import Any, Literal, cast
 
 import msgspec
@@ -16,11 +18,15 @@ SINGLE_DIGITS = "single digits"
 SPACE = "\u2581"  # ▁, which stands for a space in SentencePiece vocabularies
 # What ByteLevel splits by when it does so itself (tokenizers 0.23.3, pre_tokenizers/byte_level.rs; the oracle compares both).
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+_WORD = re.compile("\u0120?[A-Za-z]+|<0x[0-9A-F]{2}>")  # Ġ stands for a space
 Weight = Literal["all", "some", "few"]
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """What differs, as words for the file and for the class, and whether "all" texts get other ids, "some" (numbers, contractions, …) or "few"."""
+    """What differs, as words for the file and for the class.
+
+    `weight` tells whether nearly "all" texts get other ids, "some" (with numbers, contractions, …), or "few" if any.
+    """
 
     weight: Weight
     file: str
@@ -37,8 +43,11 @@ class _Shape(msgspec.Struct, frozen=True):
     front: str
 
 
-def difference(found: Pipeline, built: BuiltPipeline, config: Component) -> Difference | None:
-    """The greatest difference, None when there is none that is known to change ids. `config` are the values of tokenizer_config.json."""
+def difference(found: Pipeline, built: BuiltPipeline, config: Component, vocab: Iterable[str] = ()) -> Difference | None:
+    """The greatest difference, None when there is none that is known to change ids.
+
+    `config` are the values of tokenizer_config.json, `vocab` the pieces of the vocabulary.
+    """
     if isinstance(found.model.type, str) and found.model.type != built.model:
         return Difference("all", f"a {found.model.type} model", f"a {built.model} model", "model")
     ours, theirs = _shape(found.normalizer, found.pre_tokenizer), _shape(built.normalizer, built.pre_tokenizer)
@@ -53,7 +62,9 @@ def difference(found: Pipeline, built: BuiltPipeline, config: Component) -> Diff
         return Difference("some", f"{ours.front} before a text", f"{front} before a text")
     # A vocabulary made of single digits has no longer number to be found where digits are not split off.
     if theirs.splits not in (ours.splits, tuple(split for split in ours.splits if split != SINGLE_DIGITS)):
-        return Difference("some", _words(ours.splits), _words(theirs.splits))
+        # All patterns leave words whole: a vocabulary of nothing else does not show where they split.
+        shown = any(not _WORD.fullmatch(piece) for piece in vocab if len(piece) > 1)
+        return Difference("some" if shown else "few", _words(ours.splits), _words(theirs.splits))
     if ours.changes != theirs.changes:
         lossy = set(ours.changes) ^ set(theirs.changes) <= {"NFC"}
         return Difference("few" if lossy else "some", _words(ours.changes), _words(theirs.changes), "normalizer")
