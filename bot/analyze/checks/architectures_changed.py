@@ -17,7 +17,7 @@ CHECK = Check(
     wrong_when="only the order of the names changed and the first is the same, or base had none",
     severity="note",
     engines=("vllm", "sglang", "llama.cpp"),
-    weighed="A difference and no fault by itself, so a note; the corpus has no pair where it changes without the model type.",
+    weighed="A difference and no fault by itself, so a note; the one pair of the corpus where it changes renames the model type as well.",
 )
 
 

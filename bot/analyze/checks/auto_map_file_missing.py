@@ -6,7 +6,6 @@ from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.folder import Model
 from bot.analyze.model.remote_code import Reference, place, references
 from bot.analyze.model.weights import has_weights
-from bot.analyze.records import Severity
 from bot.analyze.wording import listed, value
 
 CHECK = Check(
@@ -20,29 +19,32 @@ CHECK = Check(
     severity="error",
     engines=("transformers", "vllm", "sglang"),
     weighed="Loading raises with trust_remote_code in every run; a folder below the root (whose code the Hub seeks at the root), one that holds "
-    "neither weights nor any code, as copies of the metadata do (all such folders of the corpus), and the slow tokenizer beside a fast one get a warning.",
+    "neither weights nor any code, as copies of the metadata do (all 30 such folders of the corpus), and the slow tokenizer beside a fast one get a warning.",
 )
 
 
 def find(model: Model) -> Iterator[Seen]:
-    """Look every module of the folder up, and name each once per file that asks for it."""
-    missing: dict[tuple[str, str], list[Reference]] = {}
+    """Look every module of the folder up, and name each once per file that asks for it; in a copy of the metadata name all in one."""
+    whole = has_weights(model) or any(name.endswith(".py") for name in model.files)
+    missing: dict[str, list[Reference]] = {}
     for row in references(model):
         # "a.b.Class" is refused by transformers even when there is an a.b.py (ValueError: too many values to unpack, run)
         if not row.repository and ("." in row.module or not model.has(row.path)):
-            missing.setdefault((row.file, row.module), []).append(row)
-    for (file, module), rows in missing.items():
-        names = listed(value(name) for name in dict.fromkeys(row.auto_class for row in rows))
-        there = "." in module and model.has(rows[0].path)
+            missing.setdefault(f"{row.file}:{row.module}" if whole else row.file, []).append(row)
+    for key, rows in missing.items():
+        sure = whole and model.folder == "." and not all(row.unused for row in rows)
         yield Seen(
-            key=f"{file}:{module}",
-            title=f"{value('auto_map')} of {value(file)} takes {names} from "
-            + (f"{value(module)}, which is no name of a module" if there else f"{value(rows[0].path)}, which is not there"),
+            key=key,
+            title=_title(model, rows),
             places=tuple(place(model, row) for row in rows),
-            severity=_severity(model, rows),
+            severity="error" if sure else "warning",
         )
 
 
-def _severity(model: Model, rows: list[Reference]) -> Severity:
-    whole = has_weights(model) or any(name.endswith(".py") for name in model.files)
-    return "error" if model.folder == "." and whole and not all(row.unused for row in rows) else "warning"
+def _title(model: Model, rows: list[Reference]) -> str:
+    names = listed(value(name) for name in dict.fromkeys(row.auto_class for row in rows))
+    paths = listed(value(path) for path in dict.fromkeys(row.path for row in rows))
+    start = f"{value('auto_map')} of {value(rows[0].file)} takes {names} from "
+    if all(model.has(row.path) for row in rows):
+        return f"{start}{value(rows[0].module)}, which is no name of a module"
+    return f"{start}{paths}, which {'is' if len({row.path for row in rows}) == 1 else 'are'} not there"

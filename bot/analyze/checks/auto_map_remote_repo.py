@@ -17,7 +17,7 @@ CHECK = Check(
     wrong_when="the code is named without a repository",
     severity="note",
     engines=("transformers", "vllm", "sglang"),
-    weighed="A fact of the file and no fault by itself, since saving a model writes such references; every one in the corpus is true.",
+    weighed="A fact of the file and no fault by itself, since saving a model writes such references; the corpus holds none.",
 )
 
 

@@ -21,7 +21,7 @@ CHECK = Check(
     wrong_when="vLLM or sglang bring a class of their own, the card names a library other than transformers, or base had no model_type either (timm, diffusers and others need none)",
     severity="error",
     weighed="Loading raises in every run; a config.json that a newer transformers than 5.24.0 wrote may be right there, and a folder below the root may be a part of another project: "
-    "both get a warning. Silent on all of the corpus.",
+    "both get a warning. The one finding in the corpus is true: the entry AutoConfig went with a rename.",
 )
 
 # Libraries of which the card's name means that AutoConfig of transformers, or an engine built on it, is to load the model.

@@ -18,7 +18,7 @@ CHECK = Check(
     fix="Name the same repository in `base_model` and in the configuration.",
     wrong_when="the card lists it among others, in another case or with its address, calls the model no adapter (base_model_relation), or names no base model",
     severity="note",
-    weighed="Compared by name alone, so a copy of the base model under another owner is named as well, hence a note; no folder of the corpus holds an adapter.",
+    weighed="Compared by name alone, so a copy of the base model under another owner is named as well, hence a note; no folder of the corpus holds an adapter, and its one finding about config.json is true.",
 )
 
 

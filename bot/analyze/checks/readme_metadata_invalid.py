@@ -18,7 +18,7 @@ CHECK = Check(
     wrong_when="there is no such block, the value is one that YAML 1.2 reads as a text (such as no or on), or the block is longer than 256 KiB",
     severity="note",
     confidence="likely",
-    weighed="The rules of the Hub are known from its refusals alone and may change, hence a note that is likely; every finding in the corpus was one of a license or language that the Hub does not know.",
+    weighed="The rules of the Hub are known from its refusals alone and may change, hence a note that is likely; silent on all 46 cards of the corpus.",
 )
 
 

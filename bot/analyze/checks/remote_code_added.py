@@ -16,7 +16,7 @@ CHECK = Check(
     wrong_when="base named the module in another file or for another class, its file only has a new name, the file is not there, or a configuration of base could not be read",
     severity="warning",
     engines=("transformers", "vllm", "sglang"),
-    weighed="Certain, since the reference is there; no fault by itself but to be read by a person, hence a warning. The corpus has no pair that adds any.",
+    weighed="Certain, since the reference is there; no fault by itself but to be read by a person, hence a warning. The corpus holds no code, so that only new references to other repositories could show there, and none do.",
     of_added_models=True,
 )
 
