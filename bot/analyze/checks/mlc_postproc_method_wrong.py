@@ -54,7 +54,7 @@ def find(model: Model) -> Iterator[Seen]:
         yield Seen(
             key="token_postproc_method",
             title=f"{value('token_postproc_method')} is {value(method)}, but {value(asked(model))} {what}",
-            places=(place,),
+            places=(place, model.place("tokenizer.json", "/decoder")) if asked(model) == "tokenizer.json" else (place,),
         )
 
 

@@ -16,9 +16,11 @@ from bot.analyze.model.mlc import (
     stop_strings,
     stops_by_text,
     table,
+    token_text,
+    tokenizer_eos,
     turn_end,
 )
-from bot.analyze.model.tokens import role, texts_of
+from bot.analyze.records import Severity
 from bot.analyze.wording import ids, listed, value
 from bot.answer import Known
 from bot.place import Place
@@ -34,7 +36,8 @@ CHECK = Check(
     severity="error",
     engines=("webllm", "mlc-llm"),
     cause="WebLLM reads its own stop ids",
-    weighed="A note where a stop string or the token that the template writes after a reply still ends it, as in the real files of Qwen2 with the stop id 2 of another family.",
+    weighed="A note where a stop string or the token that the template writes after a reply still ends it, as in the real files of Qwen2 that list the stop id 2 of "
+    "another family; a warning where such a stop id is ordinary text that cuts replies off.",
 )
 
 
@@ -43,57 +46,71 @@ def find(model: Model) -> Iterator[Seen]:
     stops = stop_ids(model)
     if not chats(model) or not stops:  # an absent list is a fault of its own
         return
-    texts = _texts(model, stops)
+    texts = {number: text for number in stops if (text := token_text(model, number))}
     found = False
     for number, text, place in _expected(model):
-        if number in stops:
-            continue
-        found = True
-        what, severity = "replies do not end there", "error"
-        if stops_by_text(model, number, text):
-            what, severity = f"only the text {listed(value(s) for s in stop_strings(model) if s in text)} ends replies", "note"
-        elif not turn_end(model).startswith(text) and ends_turn(model):
-            what, severity = f"only {value(turn_end(model))} ends replies", "note"
-        yield Seen(
-            key=text,
-            title=f"WebLLM stops on {ids(stops, texts)}, not on the EOS {value(text)} {number}: {what}",
-            places=(conversation_place(model, "stop_token_ids"), place),
-            severity=severity,
-        )
+        if number not in stops:
+            found = True
+            effect, severity = _effect(model, number, text)
+            yield Seen(
+                key=text,
+                title=f"WebLLM stops on {ids(stops, texts)}, not on the EOS {value(text)} {number}: {effect}",
+                places=(conversation_place(model, "stop_token_ids"), place),
+                severity=severity,
+            )
     if not found:
         yield from _book_keeping(model)
 
 
 def _expected(model: Model) -> Iterator[tuple[int, str, Place]]:
     """The tokenizer's EOS, and the token after a reply where the other files list it."""
-    own = eos.of_tokenizer(model)
-    known = texts_of(model)
-    string = role(model, "eos_token")
-    if isinstance(own, Known) and isinstance(string, Known) and not string.places[0].pointer.endswith("/tokenizer_class"):
-        loaded = tokens.value.id_of(string.value) if isinstance(tokens := table(model), Known) else None
-        yield own.value if loaded is None else loaded, string.value, own.places[0]
-    others = eos.listed(model)
+    own, others = tokenizer_eos(model), eos.listed(model)
+    if isinstance(own, Known):
+        yield *own.value, own.places[0]
     for number in others.value if isinstance(others, Known) else ():
-        text = known.get(number)
-        if text and turn_end(model).startswith(text) and not (isinstance(own, Known) and own.value == number):
+        text = token_text(model, number)
+        if text and turn_end(model).startswith(text) and not (isinstance(own, Known) and own.value[0] == number):
             yield number, text, others.places[0]
 
 
-def _texts(model: Model, stops: tuple[int, ...]) -> dict[int, str]:
+def _effect(model: Model, number: int, text: str) -> tuple[str, Severity]:
+    """What becomes of a reply that ends with a token that is no stop id."""
+    if stops_by_text(model, number, text):
+        what = f"only the text {listed(value(s) for s in stop_strings(model) if s in text)} ends replies"
+    elif not turn_end(model).startswith(text) and ends_turn(model):
+        what = f"only {value(turn_end(model))} ends replies"
+    else:
+        return "replies do not end there", "error"
+    ordinary = [number for number in stop_ids(model) or () if _ordinary(model, number)]
+    if not ordinary:
+        return what, "note"
+    texts = {number: token_text(model, number) for number in ordinary}
+    return f"{what}, and {ids(ordinary, texts)} in their midst cuts them off", "warning"
+
+
+def _ordinary(model: Model, number: int) -> bool:
+    """Whether an id is a piece of ordinary text; SentencePiece does not show that here."""
     tokens = table(model)
-    found = {number: tokens.value.text(number) for number in stops} if isinstance(tokens, Known) else {}
-    return {number: text for number, text in found.items() if text}
+    return (
+        isinstance(tokens, Known)
+        and tokens.value.file == "tokenizer.json"
+        and number not in tokens.value.added
+        and tokens.value.text(number) is not None
+    )
 
 
 def _book_keeping(model: Model) -> Iterator[Seen]:
     """The top-level eos_token_id, which neither WebLLM nor today's MLC-LLM reads: a note where no file agrees with it."""
     stated = numbers(config(model).get("eos_token_id"))
-    own, others = eos.of_tokenizer(model), eos.listed(model)
-    agreed = {*((own.value,) if isinstance(own, Known) else ()), *(others.value if isinstance(others, Known) else ())}
-    if isinstance(own, Known) and stated and not set(stated) & {*agreed, *(stop_ids(model) or ())}:
+    own, others = tokenizer_eos(model), eos.listed(model)
+    if not isinstance(own, Known) or not stated:
+        return
+    agreed = {own.value[0], *(others.value if isinstance(others, Known) else ()), *(stop_ids(model) or ())}
+    if not agreed & set(stated):
+        texts = {number: text for number in stated if (text := token_text(model, number))}
         yield Seen(
             key="eos_token_id",
-            title=f"{value('eos_token_id')} of {value(CONFIG)} is {ids(stated, texts_of(model))}, which is no EOS of the tokenizer",
+            title=f"{value('eos_token_id')} of {value(CONFIG)} is {ids(stated, texts)}, which is no EOS of the tokenizer",
             detail="Versions of MLC-LLM of 2024 that read this key stop on another token; WebLLM and today's MLC-LLM stop on `conv_template.stop_token_ids`.",
             places=(model.place(CONFIG, "/eos_token_id"),),
             severity="note",

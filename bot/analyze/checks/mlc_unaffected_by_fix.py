@@ -5,8 +5,16 @@ from collections.abc import Iterator
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model import eos
 from bot.analyze.model.folder import Model
-from bot.analyze.model.mlc import chats, conversation_place, stop_ids, stop_strings, stops_by_text, turn_end
-from bot.analyze.model.tokens import texts_of
+from bot.analyze.model.mlc import (
+    chats,
+    conversation_place,
+    stop_ids,
+    stop_strings,
+    stops_by_text,
+    token_text,
+    tokenizer_eos,
+    turn_end,
+)
 from bot.analyze.wording import ids
 from bot.answer import Known, Missing
 from bot.place import Place
@@ -35,17 +43,24 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     before, after = _named(base), _named(head)
     if before is None or after is None or not after:
         return
-    texts = texts_of(head)
-    gained = [n for n in after if n not in before and n not in stops and n in texts and not stops_by_text(head, n, texts[n])]
-    lost = [n for n in before if n not in after and n in stops and not turn_end(head).startswith(texts.get(n) or "\0")]
-    for key, numbers, what in (("gained", gained, "does not stop on"), ("lost", lost, "still stops on")):
+    gained = [
+        n
+        for n in after
+        if n not in before and n not in stops and (text := token_text(head, n)) and not stops_by_text(head, n, text)
+    ]
+    lost = [n for n in before if n not in after and n in stops and not turn_end(head).startswith(token_text(head, n) or "\0")]
+    if isinstance(eos.listed(head), Missing):
+        lost = []  # a list that is gone with its file is no repair
+    for key, numbers, verb, what in (
+        ("gained", gained, "newly name", "does not stop on it"),
+        ("lost", lost, "no longer name", "still stops on it"),
+    ):
         if numbers:
-            changed = after if key == "gained" else before
-            verb = "newly name" if key == "gained" else "no longer name"
-            place = changed[numbers[0]]
+            place = (after if key == "gained" else before)[numbers[0]]
+            texts = {number: text for number in numbers if (text := token_text(head, number))}
             yield Seen(
                 key=key,
-                title=f"The other files {verb} {ids(numbers, texts)} as an end, and WebLLM {what} it",
+                title=f"The other files {verb} {ids(numbers, texts)} as an end, and WebLLM {what}",
                 places=(conversation_place(head, "stop_token_ids"), place),
             )
 
@@ -53,13 +68,13 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
 def _named(model: Model) -> dict[int, Place] | None:
     """The ids that the Hugging Face files name as ends, each with its place; None where one of them cannot be read."""
     found: dict[int, Place] = {}
-    own, others = eos.of_tokenizer(model), eos.listed(model)
+    own, others = tokenizer_eos(model), eos.listed(model)
     if isinstance(others, Known):
         found.update(dict.fromkeys(others.value, others.places[0]))
     elif not isinstance(others, Missing):
         return None
     if isinstance(own, Known):
-        found.setdefault(own.value, own.places[0])
+        found.setdefault(own.value[0], own.places[0])
     elif not isinstance(own, Missing):
         return None
     return found

@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import msgspec
 
-from bot.analyze.model import sentencepiece
+from bot.analyze.model import eos, sentencepiece
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.tokenizer_file import TokenizerFile
-from bot.analyze.model.tokens import tokenizer_file, tokens
+from bot.analyze.model.tokens import role, texts_of, tokenizer_file, tokens
 from bot.answer import Answer, Known, Missing, Unknown
 from bot.place import Place
 
@@ -74,6 +74,29 @@ def stops_by_text(model: Model, number: int, text: str) -> bool:
     return not unknown and any(string in text for string in stop_strings(model))
 
 
+@fact
+def tokenizer_eos(model: Model) -> Answer[tuple[int, str]]:
+    """The EOS that the tokenizer files name, by the id that it has where WebLLM looks; what only a class gives is nobody's statement."""
+    string = role(model, "eos_token")
+    if isinstance(string, Unknown):
+        return string
+    if isinstance(string, Missing) or string.places[0].pointer.endswith("/tokenizer_class"):
+        return Missing(string.places)
+    loaded = table(model)
+    number = loaded.value.id_of(string.value) if isinstance(loaded, Known) else None
+    if number is not None:
+        return Known((number, string.value), string.places)
+    other = eos.of_tokenizer(model)  # SentencePiece has no added tokens, but the model may well write one
+    return Known((other.value, string.value), string.places) if isinstance(other, Known) else other
+
+
+def token_text(model: Model, number: int) -> str:
+    """The text of an id, in the loaded file or else in what the other files say; "" where none knows it."""
+    loaded = table(model)
+    text = loaded.value.text(number) if isinstance(loaded, Known) else None
+    return texts_of(model).get(number, "") if text is None else text
+
+
 def turn_end(model: Model) -> str:
     """What the template writes after a reply, without white space: seps[1], or the only one (:10501)."""
     seps = conversation(model).get("seps")
@@ -112,18 +135,19 @@ class Table(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The tokens of the file that WebLLM loads.
 
     `size` is how many there are, and also where the table ends that JSON mode is given: it is read for the ids below that number
-    (:11267, run), so a token with a higher id is lost there. `added` are the texts of added tokens by the id that they get at run time.
+    (:11267, run), so a token with a higher id is lost there. `ids` are the ids that added tokens get at run time, and
+    `added` their texts by id, of two with one id the later.
     """
 
     file: str
     size: int
-    added: Mapping[int, str]
+    ids: Mapping[str, int]
     vocabulary: TokenizerFile | sentencepiece.Pieces
 
     def id_of(self, text: str) -> int | None:
         """The id of a token string; a vocabulary of SentencePiece has no added tokens."""
         if isinstance(self.vocabulary, TokenizerFile):
-            return self._ids.get(text, self.vocabulary.vocab.get(text))
+            return self.ids.get(text, self.vocabulary.vocab.get(text))
         return self.vocabulary.texts.index(text) if text in self.vocabulary.texts else None
 
     def text(self, number: int) -> str | None:
@@ -149,8 +173,9 @@ class Table(msgspec.Struct, frozen=True, eq=False, dict=True):
         return max(-1, *self.added, *((max(pieces),) if pieces else ()))
 
     @cached_property
-    def _ids(self) -> dict[str, int]:
-        return {text: number for number, text in self.added.items()}
+    def added(self) -> dict[int, str]:
+        """The texts of the added tokens by id."""
+        return {number: text for text, number in self.ids.items()}
 
 
 @fact
@@ -170,7 +195,7 @@ def table(model: Model) -> Answer[Table]:
     content = cast("TokenizerFile", parsed.value)  # else its tokens are not complete
     added = numbered(content)
     count = len(content.vocab) + sum(text not in content.vocab for text in added)
-    return Known(Table(file, count, {number: text for text, number in added.items()}, content), parsed.places)
+    return Known(Table(file, count, added, content), parsed.places)
 
 
 def _why(answer: Answer[Any]) -> str:
