@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.model.declared import Declared, repeated, shared
+from bot.analyze.model.declared import Declared, renumbered, repeated, shared
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import tokens
 from bot.analyze.wording import listed, value
@@ -45,7 +45,10 @@ def _strings(model: Model, number: int, texts: list[str]) -> list[str]:
 
 
 def _loaded(model: Model, rows: tuple[Declared, ...]) -> str:
-    table = tokens(model)
-    ids = {row.text: table.value.id_of(row.text) if isinstance(table, Known) else None for row in rows}
-    moved = next(((text, given) for text, given in ids.items() if given not in (None, rows[0].id)), None)
-    return f"; loading makes {value(moved[0])} {moved[1]}" if moved else ""
+    """What becomes of the one that does not keep the id, and of those behind it."""
+    moved = {row.text: given for row, given in renumbered(model) if row.file == rows[0].file}
+    first = next((row.text for row in rows if row.text in moved), None)
+    if first is None:
+        return ""
+    more = f" and moves {len(moved) - 1} more" if len(moved) > 1 else ""
+    return f"; loading makes {value(first)} {moved[first]}{more}"

@@ -18,7 +18,7 @@ CHECK = Check(
     "neither in the vocabulary nor in another table of head",
     why="The strings are split into pieces from then on, and their ids stand for nothing.",
     fix="Put the table back, or add the tokens to `tokenizer.json`.",
-    wrong_when="tokenizer.json or another table has the tokens, the file moved to another folder, the model has no row for the id, or the vocabulary cannot be read or is gone as well",
+    wrong_when="tokenizer.json or another table has the tokens, the file moved to another folder, nothing names the token and the model has no row for its id, or the vocabulary cannot be read or is gone as well",
     severity="error",
     weighed="An error where a role or the chat template of head still names the string, else a warning; likely instead of certain where the vocabulary could not be read.",
 )
@@ -34,7 +34,7 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     vocabulary = base_vocabulary(head)
     for table, place in _gone(base, head):
         rows = (row for row in declared(base) if row.read and row.text and table in (row.file, row.table))
-        lost = [row for row in rows if row.text not in left and not _outside(base, row)]
+        lost = [row for row in rows if row.text not in left and (_used(head, row.text) or not _outside(base, row))]
         sure = _lacking(head, vocabulary, lost)
         if sure:
             rows, confidence = sure

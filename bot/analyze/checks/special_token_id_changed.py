@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.model.declared import named, renumbered, repeated, shared
+from bot.analyze.model.declared import named
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import Token, tokens
 from bot.analyze.wording import listed, value
@@ -15,7 +15,7 @@ CHECK = Check(
     sees="a special token of base and head that loading gives another id in head",
     why="Whatever names ids instead of strings must follow: configurations, adapters, compiled models and the rows of the embedding.",
     fix="Append new tokens behind the old ones, or check that the weights and every list of ids moved along.",
-    wrong_when="the ids are only declared differently and loading gives the same, or leave a hole or collide, which is told on its own",
+    wrong_when="the ids are only declared differently and loading gives the same, or leave a hole, which is told on its own",
     severity="note",
     weighed="A note: a new vocabulary moves ids on purpose, and what still names an old id is reported where it stands.",
 )
@@ -32,7 +32,7 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
         old = before.value.added.get(text)
         if old is not None and old.id != token.id and (old.special or token.special or text in roles):
             moved.append((token, old.id))
-    if not moved or repeated(head) or shared(head) or renumbered(head):
+    if not moved:
         return
     if after.value.complete and max(after.value.texts) >= len(after.value.texts):
         return  # a hole in the ids is a fault of its own

@@ -50,19 +50,15 @@ class Declared(msgspec.Struct, frozen=True):
 
 @fact
 def declared(model: Model) -> tuple[Declared, ...]:
-    """Every statement of the files that could be read, in the order of the files and within them."""
+    """Every statement of the files that could be read: file by file, by id or by name where the order of the file means nothing."""
     shadowed = has_decoder(model)
-    config, special, added = (model.mapping(name) for name in (CONFIG, MAP, ADDED))
+    config, special = model.mapping(CONFIG), model.mapping(MAP)
     return (
         *_of_tokenizer(model),
         *_of_decoder(config.get("added_tokens_decoder")),
         *_of_slots(CONFIG, config, read=True),
         *_of_slots(MAP, special, read=not shadowed),
-        *(
-            Declared(text, "added_tokens.json", ADDED, f"/{escaped(text)}", number, read=not shadowed)
-            for text, i in added.items()
-            if (number := _id(i)) is not None
-        ),
+        *_of_added(model.mapping(ADDED), read=not shadowed),
     )
 
 
@@ -174,9 +170,10 @@ def _of_tokenizer(model: Model) -> Iterator[Declared]:
 
 def _of_decoder(decoder: Any) -> Iterator[Declared]:
     rows = cast("dict[str, Any]", decoder) if isinstance(decoder, dict) else {}
-    for key, entry in rows.items():
-        text, number = content_of(entry) if isinstance(entry, dict) else None, _key(key)
-        if text is not None and number is not None:
+    entries = [(number, key, rows[key]) for key in sorted(rows) if (number := _key(key)) is not None]
+    for number, key, entry in sorted(entries, key=lambda row: row[0]):
+        text = content_of(entry) if isinstance(entry, dict) else None
+        if text is not None:
             # A flag that is left out is false (AddedToken of tokenizers 0.23.3; `normalized` follows `special`, which nothing here needs).
             flags = {"special": False, **_flags(entry)}
             yield Declared(text, "added_tokens_decoder", CONFIG, f"/added_tokens_decoder/{escaped(key)}", number, flags)
@@ -184,7 +181,7 @@ def _of_decoder(decoder: Any) -> Iterator[Declared]:
 
 def _of_slots(file: str, config: dict[str, Any], *, read: bool) -> Iterator[Declared]:
     """Roles, other keys that end in _token, which transformers 5 takes for named tokens (5.24.0, run), and the lists."""
-    for key, value in config.items():
+    for key, value in sorted(config.items()):
         text = content_of(value)
         if text is not None and (key in ROLES or (key.endswith("_token") and (file == MAP or not untyped(value)))):
             yield Declared(text, "roles", file, f"/{escaped(key)}", flags=_flags(value), slot=key, read=read)
@@ -192,12 +189,18 @@ def _of_slots(file: str, config: dict[str, Any], *, read: bool) -> Iterator[Decl
         value: Any = config.get(name)
         rows: Iterable[tuple[Any, Any]] = enumerate(cast("list[Any]", value)) if isinstance(value, list) else ()
         if isinstance(value, dict):  # names of tokens, each a slot of its own
-            rows = cast("dict[Any, Any]", value).items()
+            rows = sorted(cast("dict[str, Any]", value).items())
         for key, item in rows:
             text, mapped = content_of(item), isinstance(value, dict)
             if text is not None:
                 pointer, slot = f"/{name}/{escaped(str(key))}", str(key) if mapped else name
                 yield Declared(text, "roles" if mapped else "extra", file, pointer, flags=_flags(item), slot=slot, read=read)
+
+
+def _of_added(added: dict[str, Any], *, read: bool) -> Iterator[Declared]:
+    ids = {text: number for text, value in added.items() if (number := _id(value)) is not None}
+    for number, text in sorted((number, text) for text, number in ids.items()):
+        yield Declared(text, "added_tokens.json", ADDED, f"/{escaped(text)}", number, read=read)
 
 
 def _flags(entry: Any) -> dict[str, bool]:
