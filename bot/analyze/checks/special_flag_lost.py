@@ -39,16 +39,14 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     stops, rows = listed(head), by_text(row for row in declared(head) if row.read and row.id is not None)
     for text, token in table.value.added.items():
         lost = [way for way in after if text in before.get(way, ()) and text not in after[way]]
-        if not lost or text not in rows:
+        where = [row for row in rows.get(text, ()) if row.special is False]
+        if not lost or not where:  # a table without flags takes none away
             continue
         stop = isinstance(stops, Known) and token.id in stops.value
-        where = [row for row in rows[text] if not row.special]
         yield Seen(
             key=text,
             title=f"{value(text)} {token.id} is special no more{', although replies end with it' if stop else ''}",
-            places=tuple(
-                row.place(head) for row in sorted(where or rows[text], key=lambda row: row.table != "added_tokens_decoder")
-            ),
+            places=tuple(row.place(head) for row in sorted(where, key=lambda row: row.table != "added_tokens_decoder")),
             severity="note" if _READ_BY_PARSERS.search(text) and not stop else "warning",
             engines=None if len(lost) == len(after) else tuple(lost),
         )
