@@ -18,7 +18,7 @@ CHECK = Check(
     wrong_when="a copy stays in tokenizer_config.json or chat_template.json, base had none there, or tokenizer_config.json cannot be read",
     severity="warning",
     engines=("tgi", "transformers < 4.47", "transformers.js", "ollama"),
-    weighed="A warning: saving with transformers 5 does this, and the engines that lose the template are in use; no pair of real revisions did it.",
+    weighed="A warning: saving with transformers 5 does this, and the engines that lose the template are in use; of the real pairs of revisions Kimi's did it.",
 )
 
 

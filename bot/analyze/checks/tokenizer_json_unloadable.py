@@ -23,7 +23,7 @@ CHECK = Check(
     fix="Load the file with the `tokenizers` library and save it again, and do not edit it by hand.",
     wrong_when="the file is no JSON or a Git LFS pointer, which other checks tell, or belongs to another tool, such as Keras",
     severity="error",
-    weighed="Certain: every reason was compared with what the library does for generated files; no readable tokenizer.json of a real repository was refused.",
+    weighed="Certain: every reason was compared with what the library does for generated files; the two real files that are refused do not load with it either.",
 )
 
 
@@ -36,18 +36,24 @@ def find(model: Model) -> Iterator[Seen]:
     if isinstance(file.value, NotTokenizer):
         pointer, why = _pointed(file.value.message) if _is_tokenizer(model) else ("", "")
     else:
-        found = model.parsed(_FILE, fault)
-        refused = model.parsed(_FILE, refusal)
-        if isinstance(found, Known) and found.value:
-            pointer, why = found.value
-        elif isinstance(refused, Known) and refused.value and "'None'" not in refused.value:  # some components may have no type
-            pointer, why = "", refused.value
+        pointer, why = _fault(model)
     if why:
         yield Seen(
             key=_FILE,
             title=f"The {value('tokenizers')} library cannot work with {value(_FILE)}: {value(why.replace('`', chr(39)))}",
             places=(model.place(_FILE, pointer),),
         )
+
+
+def _fault(model: Model) -> tuple[str, str]:
+    """The pointer and the reason of a fault in a file that has the keys of a tokenizer."""
+    found = model.parsed(_FILE, fault)
+    if isinstance(found, Known) and found.value:
+        return found.value
+    refused = model.parsed(_FILE, refusal)
+    # Some components may have no type; the library then goes by their options.
+    why = refused.value if isinstance(refused, Known) and refused.value and "'None'" not in refused.value else ""
+    return "", why
 
 
 def _is_tokenizer(model: Model) -> bool:

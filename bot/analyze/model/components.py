@@ -4,6 +4,7 @@ The required options are those of tokenizers 0.23.3: each was left out and repla
 """
 
 import re
+import warnings
 from base64 import b64decode
 from binascii import Error
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
-from bot.analyze.model.pipeline import Component, Pipeline, merge_shape, steps
+from bot.analyze.model.pipeline import DEEPEST, Component, Pipeline, merge_shape, steps
 
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 _U32 = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
@@ -166,24 +167,35 @@ def _part(part: str, kinds: dict[str, type[msgspec.Struct]], value: Any) -> str:
     for step in steps(value):
         name = step.get("type")
         kind = kinds.get(name) if isinstance(name, str) else None
-        why = _misfit(step, kind) if kind else ""
-        if not why and name in ("Split", "Replace"):
-            why = _regex_fault(step)
-        if not why and name == "Precompiled":
-            why = _charsmap_fault(step)
-        if not why and name == "TemplateProcessing":
-            why = _stray_special(step)
+        why = _misfit(step, kind) or _within(step) if kind else ""
         if why:
             return f"{part} {name}: {why}"
-    if any(not isinstance(row.get(_LISTS[part]), list) for row in _sequences(value)):
+    if any(not isinstance(row.get(_LISTS[part]), list) for row in _sequences(value, _LISTS[part])):
         return f"{part} Sequence without the list {_LISTS[part]}"
     return ""
 
 
-def _sequences(value: Any) -> Iterator[Component]:
-    """The top level where it is a sequence."""
-    if isinstance(value, dict) and cast("Component", value).get("type") == "Sequence":
-        yield cast("Component", value)
+def _sequences(value: Any, inner: str, depth: int = 0) -> Iterator[Component]:
+    """Every sequence of a part, those inside others too."""
+    if not isinstance(value, dict) or depth > DEEPEST or cast("Component", value).get("type") != "Sequence":
+        return
+    row = cast("Component", value)
+    yield row
+    for one in cast("list[Any]", row[inner]) if isinstance(row.get(inner), list) else ():
+        yield from _sequences(one, inner, depth + 1)
+
+
+def _within(step: Component) -> str:
+    """What is wrong inside a component whose options have the right types."""
+    match step["type"]:
+        case "Split" | "Replace":
+            return _regex_fault(step)
+        case "Precompiled":
+            return _charsmap_fault(step)
+        case "TemplateProcessing":
+            return _stray_special(step)
+        case _:
+            return ""
 
 
 def _misfit(value: Any, kind: type[msgspec.Struct]) -> str:
@@ -201,7 +213,9 @@ def _regex_fault(step: Component) -> str:
     if not isinstance(regex, str) or len(regex) > 5000 or "[[" in regex or "&&" in regex:
         return ""
     try:
-        re.compile(re.sub(r"\\[pP]\{\^?\w+\}", r"\\d", regex))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # sets that a later Python may read otherwise
+            re.compile(re.sub(r"\\[pP]\{\^?\w+\}", r"\\d", regex))
     except re.error as error:
         known = ("missing ), unterminated subpattern", "unbalanced parenthesis", "unterminated character set")
         return f"pattern with {error.msg}" if error.msg in known else ""
@@ -216,7 +230,7 @@ def _stray_special(step: Component) -> str:
     names = [
         cast("Component", piece["SpecialToken"]).get("id") for piece in pieces if isinstance(piece.get("SpecialToken"), dict)
     ]
-    stray = next((name for name in names if name not in step["special_tokens"]), None)
+    stray = next((name for name in names if isinstance(name, str) and name not in step["special_tokens"]), None)
     return f"encoding panics, no special token {stray!r}" if stray is not None else ""
 
 

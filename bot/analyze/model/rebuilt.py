@@ -4,10 +4,9 @@ A class with an __init__ of its own takes vocabulary, merges, post-processor and
 (transformers 5.24.0, tokenization_utils_tokenizers.py:105-180, run).
 """
 
-import json
 import re
 from collections.abc import Iterable
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import msgspec
 
@@ -73,7 +72,7 @@ def difference(found: Pipeline, built: BuiltPipeline, config: Component, vocab: 
 
 def _shape(normalizer: Any, pre_tokenizer: Any) -> _Shape:
     before, splitters = list(steps(normalizer)), list(steps(pre_tokenizer))
-    names = {step.get("type") for step in splitters}
+    names = [step.get("type") for step in splitters]
     marks = [step for step in before if _marks(step)]
     alphabet = ""
     if "ByteLevel" in names or any(step.get("type") == "ByteLevel" for step in before):
@@ -104,9 +103,11 @@ def _marks(step: Component) -> bool:
 
 
 def _change(step: Component) -> str:
-    if step.get("type") == "Replace":
-        return f"Replace {json.dumps(step.get('pattern'), sort_keys=True)} by {step.get('content')}"
-    return str(step.get("type"))
+    match step:
+        case {"type": "Replace", "pattern": {"String": str(old)} | {"Regex": str(old)}, "content": str(new)}:
+            return f"Replace {old} by {new}"
+        case _:
+            return _named(step)
 
 
 def _split(step: Component) -> str:
@@ -118,18 +119,21 @@ def _split(step: Component) -> str:
             return "the pattern of GPT-2"
         case {"type": "Split", "pattern": {"String": " "}}:
             return ""
-        case {"type": "Split", "pattern": pattern}:
-            shown: dict[str, Any] = cast("Component", pattern) if isinstance(pattern, dict) else {}
-            regex = next(iter(shown.values()), "")
-            return "the pattern of GPT-2" if regex == GPT2 else f"the pattern {regex}"
+        case {"type": "Split", "pattern": {"Regex": str(pattern)} | {"String": str(pattern)}}:
+            return "the pattern of GPT-2" if pattern == GPT2 else f"the pattern {pattern}"
         case {"type": "Digits", "individual_digits": single}:
             return SINGLE_DIGITS if single is True else "digits"
         case _:
-            return str(step.get("type"))
+            return _named(step)
+
+
+def _named(step: Component) -> str:
+    name = step.get("type")
+    return name if isinstance(name, str) else "a component without a name"
 
 
 def _front_of_bytes(splitters: list[Component]) -> str:
-    first = next(step for step in splitters if step.get("type") == "ByteLevel") if splitters else {}
+    first = next((step for step in splitters if step.get("type") == "ByteLevel"), {})
     return "a space" if first.get("add_prefix_space") is True else "nothing"
 
 
