@@ -8,7 +8,7 @@ from bot.analyze import child
 
 def main() -> None:
     """Run the command line."""
-    if sys.argv[1:2] == ["compare"]:
+    if sys.argv[1:2] and sys.argv[1] in ("compare", "check", "inspect"):
         child.prepare(os.environ)
     try:
         from bot.cli import run  # noqa: PLC0415 - while the child imports as well

@@ -14,7 +14,7 @@ import msgspec
 from bot import __version__
 from bot.analyze.records import Comparison, FailOn
 from bot.errors import CannotLookError, UsageError
-from bot.run import compare, exit_status
+from bot.run import check, compare, exit_status, inspect
 
 if TYPE_CHECKING:
     from bot.analyze.checks.check import Loaded
@@ -57,6 +57,49 @@ def _compare_options(parser: argparse.ArgumentParser) -> None:
     add("-v", "--verbose", action="store_true", help="show notes and folded parts in full (text only)")
 
 
+def _check(given: argparse.Namespace) -> int:
+    """Judge one revision by itself: everything that is wrong with it today."""
+    comparison = check(given.revision, repo=given.repo, history=given.history)
+    if given.format == "json":
+        shown = _json(comparison)
+    else:
+        from bot.publish import text  # noqa: PLC0415 - as above
+
+        shown = text.judged(comparison, color=given.output is None and _color(), verbose=given.verbose)
+    _write(shown, given.output, quiet=given.quiet)
+    return exit_status(comparison, given.fail_on)
+
+
+def _check_options(parser: argparse.ArgumentParser) -> None:
+    _revision_options(parser)
+    add = parser.add_argument
+    add("--history", metavar="FILE", type=Path, help="refs and their commits as JSON, for claims about commits without a clone")
+    add("--fail-on", choices=get_args(FailOn), default="error", help="exit with 1 from this severity on (default: error)")
+    add("-q", "--quiet", action="store_true", help="print nothing; only the exit status speaks")
+
+
+def _inspect(given: argparse.Namespace) -> int:
+    """Describe one revision: its tokens, stop ids, templates, quantization, code, each value with its place."""
+    inspection = inspect(given.revision, repo=given.repo)
+    if given.format == "json":
+        shown = _json(inspection)
+    else:
+        from bot.publish import inspected  # noqa: PLC0415 - as above
+
+        shown = inspected.inspected(inspection, color=given.output is None and _color(), verbose=given.verbose)
+    _write(shown, given.output)
+    return 0
+
+
+def _revision_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("revision", metavar="REVISION", help="a folder, or git:<revision> of the clone given by --repo")
+    add("--repo", metavar="DIR", type=Path, default=Path(), help="the clone; nothing is checked out (default: this folder)")
+    add("--format", choices=("text", "json"), default="text", help="(default: text)")
+    add("--output", metavar="FILE", type=Path, help="write to this file instead of standard output")
+    add("-v", "--verbose", action="store_true", help="show everything in full (text only)")
+
+
 def _explain(given: argparse.Namespace) -> int:
     """Print what a check sees, why it matters, how to fix it and when it keeps silent."""
     from bot.analyze.checks.check import checks  # noqa: PLC0415 - only this command needs them here
@@ -88,6 +131,8 @@ def _no_options(_: argparse.ArgumentParser) -> None:
 
 COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[argparse.ArgumentParser], None]]] = {
     "compare": (_compare, _compare_options),
+    "check": (_check, _check_options),
+    "inspect": (_inspect, _revision_options),
     "explain": (_explain, _explain_options),
     "action": (_action, _no_options),
 }
@@ -122,7 +167,7 @@ def _page(loaded: "Loaded") -> str:
 
 def _shown(comparison: Comparison, view: str, *, verbose: bool, color: bool) -> str:
     if view == "json":
-        return msgspec.json.format(msgspec.json.encode(comparison), indent=2).decode() + "\n"
+        return _json(comparison)
     from bot.publish import comment, links, summary, text  # noqa: PLC0415 - start-up is most of a comparison's time
 
     if view == "markdown":
@@ -130,6 +175,10 @@ def _shown(comparison: Comparison, view: str, *, verbose: bool, color: bool) -> 
     if view == "summary":
         return summary.summary(comparison, links.Links())
     return text.text(comparison, color=color, verbose=verbose)
+
+
+def _json(record: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(record), indent=2).decode() + "\n"
 
 
 def _color() -> bool:

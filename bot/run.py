@@ -3,14 +3,18 @@
 import os
 import tempfile
 from pathlib import Path
+from typing import TypeVar
 
 from bot.analyze import jail
+from bot.analyze.inspection import Inspection
 from bot.analyze.records import Comparison, FailOn
 from bot.errors import CannotLookError
 from bot.fetch.gather import gather
 from bot.fetch.history import History
-from bot.fetch.source import Source
-from bot.snapshot import Exchange, Text
+from bot.fetch.source import Nothing, Source
+from bot.snapshot import Exchange, Task, Text
+
+T = TypeVar("T")
 
 
 def compare(
@@ -36,7 +40,24 @@ def compare(
             repository=repository,
         )
         _require_contents(exchange)
-        return cell.run(Path(folder))
+        return cell.run(Path(folder), Comparison)
+
+
+def check(revision: str, *, repo: Path, history: Path | None = None) -> Comparison:
+    """Judge one revision by itself: every finding that it has is in `new`. Raises UsageError or CannotLookError."""
+    return _alone(revision, repo, "check", Comparison, history)
+
+
+def inspect(revision: str, *, repo: Path) -> Inspection:
+    """Describe one revision. Raises UsageError or CannotLookError."""
+    return _alone(revision, repo, "inspect", Inspection)
+
+
+def _alone(revision: str, repo: Path, task: Task, answer: type[T], history: Path | None = None) -> T:
+    with tempfile.TemporaryDirectory(prefix="model-repo-drift-") as folder, jail.Cell(os.environ) as cell:
+        exchange = gather(Path(folder), base=Nothing(), head=revision, repo=repo, history=history, task=task)
+        _require_contents(exchange)
+        return cell.run(Path(folder), answer)
 
 
 def _require_contents(exchange: Exchange) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from bot.analyze.inspection import Inspection
 from bot.analyze.records import Comparison
 from bot.settings import json_schema
 
@@ -13,14 +14,26 @@ FOLDER = Path(__file__).parent.parent / "schema"
 
 def documents() -> dict[str, bytes]:
     """The schema files by name, as they are committed."""
-    return {"comparison-1.json": _text(comparison()), "settings-1.json": _text(json_schema())}
+    return {
+        "comparison-1.json": _text(comparison()),
+        "inspection-1.json": _text(inspection()),
+        "settings-1.json": _text(json_schema()),
+    }
 
 
 def comparison() -> dict[str, Any]:
     """The schema of `compare --format json`."""
-    (_,), parts = msgspec.json.schema_components([Comparison], ref_template="#/$defs/{name}")
-    top = parts.pop("Comparison")
-    title = "A comparison of two revisions of a model repository, as Model Repo Drift reports it"
+    return _schema(Comparison, "A comparison of two revisions of a model repository, as Model Repo Drift reports it")
+
+
+def inspection() -> dict[str, Any]:
+    """The schema of `inspect --format json`."""
+    return _schema(Inspection, "A description of one revision of a model repository, as Model Repo Drift gives it")
+
+
+def _schema(record: type[Any], title: str) -> dict[str, Any]:
+    (_,), parts = msgspec.json.schema_components([record], ref_template="#/$defs/{name}")
+    top = parts.pop(record.__name__)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **top, "title": title, "$defs": parts}
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 Kind = Literal["file", "symlink", "submodule"]
+Task = Literal["compare", "check", "inspect"]
 CommitStatus = Literal["reachable", "orphaned", "unknown"]
 
 
@@ -87,12 +88,16 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Exchange(msgspec.Struct, frozen=True):
-    """Everything that the jail is given."""
+    """Everything that the jail is given.
+
+    `task` is what it shall do: compare base with head, or judge or describe head alone, with an empty base.
+    """
 
     base: Snapshot
     head: Snapshot
     change: Change = Change()
     unrenderable: tuple[str, ...] = ()
+    task: Task = "compare"
 
     @staticmethod
     def load(folder: Path) -> "Exchange":

@@ -156,7 +156,7 @@ def test_the_errors_have_names() -> None:
 
 def in_jail(exchange: Path) -> Comparison:
     with cell() as started:
-        return started.run(exchange)
+        return started.run(exchange, Comparison)
 
 
 def sides(tmp_path: Path, template: str, *, inline: Any = "<absent>") -> dict[str, Any]:

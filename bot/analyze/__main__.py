@@ -7,8 +7,10 @@ import codecs
 import importlib
 import os
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -17,19 +19,23 @@ from bot.analyze.claims import claims
 from bot.analyze.comparison import compare
 from bot.analyze.engines.prediction import engines
 from bot.analyze.limits import confine
+from bot.analyze.model import card
 from bot.analyze.model.reader import Reader
-from bot.analyze.records import Unchecked
+from bot.analyze.records import Comparison, Unchecked
 from bot.analyze.render import ALL_SECONDS, WATCH, render
-from bot.analyze.tables import field_tables, tables
+from bot.analyze.tables import field_tables, tables, tokenizers_of_4
 from bot.place import Place
-from bot.snapshot import Change, Exchange
+from bot.snapshot import Change, Exchange, Task
+
+if TYPE_CHECKING:
+    from bot.analyze.inspection import Inspection
 
 SECONDS = 60
 MEMORY = 3 << 30
 
 
 def main() -> None:
-    """Compare the folder named on standard input, and print the comparison.
+    """Compare, judge or describe the folder named on standard input, and print the record that this gives.
 
     Each template is named on standard error before work on it starts, and "-" after it.
     """
@@ -39,18 +45,34 @@ def main() -> None:
     contents = os.open(folder / "contents", os.O_RDONLY | os.O_DIRECTORY)
     reader = Reader({path.name: partial(_read, contents, path.name) for path in (folder / "contents").iterdir()})
     _warm_for(exchange)
+    describe = _describer(exchange.task)
     missing = confine(seconds=SECONDS, memory=MEMORY)
     WATCH.note = _note
     WATCH.seconds = ALL_SECONDS
     WATCH.refused = frozenset(exchange.unrenderable)
-    comparison = compare(exchange, reader)
-    if missing:
-        said = tuple(Unchecked(kind="check", id="jail", folder=".", reason=reason, changed=False) for reason in missing)
-        verdict = msgspec.structs.replace(comparison.verdict, unchecked=comparison.verdict.unchecked + len(said))
-        comparison = msgspec.structs.replace(comparison, unchecked=(*comparison.unchecked, *said), verdict=verdict)
-    sys.stdout.buffer.write(msgspec.json.encode(comparison))
+    said = tuple(Unchecked(kind="check", id="jail", folder=".", reason=reason, changed=False) for reason in missing)
+    answer = describe(exchange, reader, said) if describe else _compared(exchange, reader, said)
+    sys.stdout.buffer.write(msgspec.json.encode(answer))
     sys.stdout.buffer.flush()
     os._exit(0)  # taking a vocabulary apart again takes as long as reading it
+
+
+def _compared(exchange: Exchange, reader: Reader, said: tuple[Unchecked, ...]) -> Comparison:
+    comparison = compare(exchange, reader)
+    if not said:
+        return comparison
+    verdict = msgspec.structs.replace(comparison.verdict, unchecked=comparison.verdict.unchecked + len(said))
+    return msgspec.structs.replace(comparison, unchecked=(*comparison.unchecked, *said), verdict=verdict)
+
+
+def _describer(task: Task) -> "Callable[[Exchange, Reader, tuple[Unchecked, ...]], Inspection] | None":
+    """What describes a revision, imported and warmed up where that is the task."""
+    if task != "inspect":
+        return None
+    tokenizers_of_4()
+    from bot.analyze.describe import inspect  # noqa: PLC0415 - no comparison needs it
+
+    return inspect
 
 
 def _warm() -> None:
@@ -77,7 +99,9 @@ def _warm() -> None:
 
 
 def _warm_for(exchange: Exchange) -> None:
-    """Import what only this exchange needs: a Markdown parser where texts name commits."""
+    """Import what only this exchange needs: a Markdown parser where texts name commits, YAML where a model card may newly be at fault."""
+    if card.changed(exchange):
+        card.read(b"---\na: b: c\n---\n")
     if exchange.change.commits:
         text = "See commit `abc1234` in [this](https://example.com/a/b/commit/abc1234).\n\n- one\n"
         claims({Place("head", "README.md"): text}, Change())

@@ -23,8 +23,11 @@ FACTS = "2026-11-29"
 
 
 def compare(exchange: Exchange, reader: Reader) -> Comparison:
-    """Compare the two snapshots of an exchange."""
+    """Compare the two snapshots of an exchange; for the task "check", judge head by itself."""
+    alone = exchange.task == "check"
     found = pairs(exchange, reader)
+    if alone:  # nothing stands for base, so that everything wrong with head is new
+        found = tuple(Pair(None, pair.head) for pair in found if pair.head is not None)
     unchecked: list[Unchecked] = []
     base: list[Finding] = []
     head: list[Finding] = []
@@ -34,7 +37,7 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
         for findings, model in ((base, pair.base), (head, pair.head)):
             if model is not None:
                 findings.extend(_judge(model, unchecked))
-        if pair.head is not None:
+        if pair.head is not None and not alone:
             head.extend(_judge_change(pair.base, pair.head, unchecked))
         if pair.base is not None and pair.head is not None:
             predictions.extend(effects(pair.base, pair.head, unchecked))
@@ -73,7 +76,7 @@ def _joined(
     comparison = Comparison(
         base=_side(exchange.base, [pair.base for pair in found]),
         head=_side(exchange.head, [pair.head for pair in found]),
-        models=tuple(_change(pair) for pair in found),
+        models=() if exchange.task == "check" else tuple(_change(pair) for pair in found),
         new=new,
         resolved=resolved,
         unchanged=unchanged,

@@ -5,14 +5,15 @@ import selectors
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from bot.analyze import child
-from bot.analyze.records import Comparison
 from bot.errors import CannotLookError
 from bot.snapshot import Exchange
+
+T = TypeVar("T")
 
 SECONDS = 75.0
 LARGEST = 64 << 20
@@ -39,8 +40,8 @@ class Cell:
     def __exit__(self, *_: object) -> None:
         child.end(self._child)
 
-    def run(self, folder: Path) -> Comparison:
-        """Analyze an exchange folder.
+    def run(self, folder: Path, answer: type[T]) -> T:
+        """Analyze an exchange folder; `answer` is the record that its task gives.
 
         A template that made the child overrun its limits is named in `unrenderable`, and another child goes on without it.
         Raises CannotLookError when nothing could be analyzed.
@@ -57,7 +58,7 @@ class Cell:
             exchange.save(folder)
             with Cell(self._environment) as other:
                 ended = other._once(folder)
-        return msgspec.json.decode(ended.output, type=Comparison)
+        return msgspec.json.decode(ended.output, type=answer)
 
     def _once(self, folder: Path) -> _Ended:
         assert self._child.stdin is not None  # noqa: S101 - it is a pipe

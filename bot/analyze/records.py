@@ -5,11 +5,13 @@ Everything a person or a program sees is a view of it.
 """
 
 import hashlib
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 
 from bot.place import Place
+
+T = TypeVar("T")
 
 Severity = Literal["error", "warning", "note"]
 Confidence = Literal["certain", "likely", "guess"]
@@ -200,13 +202,13 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
 
 
-def encodable(comparison: Comparison) -> Comparison:
-    """The comparison with every lone surrogate, which JSON can spell and UTF-8 cannot hold, shown as its escape."""
+def encodable(record: T) -> T:
+    """The record with every lone surrogate, which JSON can spell and UTF-8 cannot hold, shown as its escape."""
     try:
-        msgspec.json.encode(comparison)
+        msgspec.json.encode(record)
     except UnicodeEncodeError:
-        return msgspec.convert(_spelled(msgspec.to_builtins(comparison)), Comparison)
-    return comparison
+        return msgspec.convert(_spelled(msgspec.to_builtins(record)), type(record))
+    return record
 
 
 def _spelled(value: Any) -> Any:

@@ -12,9 +12,9 @@ from bot.fetch.history_git import GitHistory
 from bot.fetch.messages import commit_messages
 from bot.fetch.revision import open_pair, open_revision, open_staged
 from bot.fetch.selection import select
-from bot.fetch.source import Source
+from bot.fetch.source import Nothing, Source
 from bot.fetch.tree import GitSource
-from bot.snapshot import Exchange, Text
+from bot.snapshot import Exchange, Task, Text
 
 
 def gather(
@@ -27,13 +27,14 @@ def gather(
     history: Path | History | None = None,
     texts: tuple[Text, ...] = (),
     repository: str = "",
+    task: Task = "compare",
 ) -> Exchange:
     """Fetch what analysis needs of two revisions into `folder`, and return what stands in its `exchange.json`.
 
     `base` and `head` are revisions as `open_pair` takes them, or sources that are open already; they are closed in
     any case. With `staged` they are not looked at: HEAD of `repo` is compared with its index. `history` is a file of
     refs, or a history, that is used instead of the clone's own. To `texts` the commit messages between two git revisions are added.
-    `repository` is "owner/name"; by default it is read from the origin remote. Raises UsageError or CannotLookError.
+    `repository` is "owner/name"; by default it is read from the origin remote. `task` is handed on. Raises UsageError or CannotLookError.
     """
     with ExitStack() as stack:
         for given in (base, head):
@@ -42,7 +43,7 @@ def gather(
         before, after = open_staged(repo) if staged else _open(base, head, repo)
         stack.callback(before.close)
         stack.callback(after.close)
-        plain = isinstance(before, FolderSource) and isinstance(after, FolderSource)
+        plain = isinstance(before, FolderSource | Nothing) and isinstance(after, FolderSource)
         selection = select(before.entries(), after.entries(), plain=plain)
         folder.mkdir(parents=True, exist_ok=True)
         snapshots = fill(folder, before, after, selection)
@@ -56,7 +57,7 @@ def gather(
             repository=repository or (repository_name(clone) if clone else ""),
             left_out=left_out,
         )
-        exchange = Exchange(*snapshots, change)
+        exchange = Exchange(*snapshots, change, task=task)
         exchange.save(folder)
         return exchange
 

@@ -43,6 +43,28 @@ class Source(Protocol):
         ...
 
 
+class Nothing:
+    """A revision without a single file: what stands for base where one revision is looked at alone."""
+
+    label = ""
+    sha: str | None = None
+
+    def entries(self) -> Sequence[File]:
+        """Return no entry."""
+        return ()
+
+    def size(self, file: File) -> int:
+        """Raise UnreadError: there is no entry to ask for."""
+        raise UnreadError(f"{file.path} is not there")
+
+    def read(self, file: File) -> bytes:
+        """Raise UnreadError: there is no entry to ask for."""
+        raise UnreadError(f"{file.path} is not there")
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
 def printable(name: bytes) -> str:
     """Return a file name or link target as text that JSON can carry: bytes that are not UTF-8 become escapes."""
     return name.decode("utf-8", "backslashreplace")

@@ -1,22 +1,20 @@
 """The comparison for a terminal, in the order of the comment."""
 
-import io
-import re
 from collections.abc import Iterable
 
 from rich import box
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from bot.analyze.records import Comparison, Finding, Severity
 from bot.publish import effects, words
-from bot.publish.escape import EMPTY, quoted, segments, visible
+from bot.publish.console import rendered, sentence
+from bot.publish.escape import quoted, visible
 from bot.publish.headline import headline
 
 _STYLES: dict[Severity, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold"}
-_VALUE = "cyan"
 
 
 def text(comparison: Comparison, *, color: bool, width: int = 100, verbose: bool = False) -> str:
@@ -24,41 +22,23 @@ def text(comparison: Comparison, *, color: bool, width: int = 100, verbose: bool
 
     The last line has the counts. With `color` the text holds ANSI sequences, all of them ours.
     """
-    console = Console(
-        file=io.StringIO(),
-        width=width,
-        height=25,
-        force_terminal=color,
-        color_system="standard" if color else None,
-        no_color=not color,
-        legacy_windows=False,
-        force_jupyter=False,
-        markup=False,
-        emoji=False,
-        highlight=False,
-        _environ={},
-    )
-    with console.capture() as capture:
-        for part in _parts(comparison, verbose=verbose):
-            console.print(part)
-    # The table pads its rows; a terminal's copy and paste is better off without.
-    return "".join(f"{_inert(line.rstrip())}\n" for line in capture.get().split("\n")[:-1])
+    return rendered(_parts(comparison, verbose=verbose), color=color, width=width)
 
 
-def _inert(line: str) -> str:
-    """The line such that the Actions runner, which reads every line that a step prints, finds no command in it."""
-    return re.sub(r"^(\s*):(?=:)", r"\1: ", line).replace("##[", "# #[")
+def judged(comparison: Comparison, *, color: bool, width: int = 100, verbose: bool = False) -> str:
+    """What is wrong with one revision, which was judged by itself."""
+    return rendered(_alone(comparison, verbose=verbose), color=color, width=width)
 
 
 def _parts(comparison: Comparison, *, verbose: bool) -> Iterable[RenderableType]:
     news = comparison.new or comparison.predictions or comparison.prompts
-    yield _sentence(headline(comparison, "The new revision"), style="bold")
-    yield from (_sentence(words.model(model)) for model in comparison.models if words.model(model))
+    yield sentence(headline(comparison, "The new revision"), style="bold")
+    yield from (sentence(words.model(model)) for model in comparison.models if words.model(model))
     rows = effects.effects(comparison)
     if rows:
         yield _table(rows, several=len({row.folder for row in rows}) > 1)
     if comparison.prompts and not verbose:
-        yield _sentence(
+        yield sentence(
             f"{words.plural(len(comparison.prompts), 'conversation')} rendered differently (the verbose text shows the diffs)"
         )
     for finding in words.severest(comparison.new):
@@ -73,15 +53,27 @@ def _parts(comparison: Comparison, *, verbose: bool) -> Iterable[RenderableType]
     yield _counts(comparison)
 
 
-def _sentence(said: str, style: str = "") -> Text:
-    """A sentence of ours with its values set off, everything without a shape made visible."""
-    line = Text(style=style)
-    for piece, is_value in segments(said):
-        if is_value:
-            line.append(visible(piece) or EMPTY, _VALUE)
-        else:
-            line.append(visible(re.sub(r"[\n\r\t]", " ", piece)))
-    return line
+def _alone(comparison: Comparison, *, verbose: bool) -> Iterable[RenderableType]:
+    new = comparison.verdict.new
+    found = [(new.error, "error"), (new.warning, "warning"), (new.note, "note")]
+    numbers = words.listing([words.plural(number, name) for number, name in found if number])
+    folders = words.plural(len(comparison.head.folders), "model folder")
+    if not comparison.head.folders:
+        yield sentence("There is no model folder in this revision", style="bold")
+    else:
+        yield sentence(f"{folders} with {numbers}" if numbers else f"Nothing is wrong with {folders}", style="bold")
+    for finding in words.severest(comparison.new):
+        if verbose or finding.severity != "note":
+            yield from _finding(finding, verbose=verbose)
+    if new.note and not verbose:
+        yield Text("")
+        yield sentence(f"{words.plural(new.note, 'note')} (the verbose text shows them)")
+    if verbose:
+        yield from _section("judged by", [words.judges(comparison.modelled)])
+    yield from _section("not checked", words.unread(comparison.unchecked))
+    yield Text("")
+    counts = [words.plural(number, name) for number, name in found]
+    yield Text(f"{', '.join(counts)} · {comparison.verdict.unchecked} not checked", style="bold")
 
 
 def _table(rows: Iterable[effects.Effect], *, several: bool) -> Table:
@@ -89,36 +81,36 @@ def _table(rows: Iterable[effects.Effect], *, several: bool) -> Table:
     for column in [*(["Model"] if several else []), "Engine", "Before", "After"]:
         table.add_column(column, overflow="fold")
     for row in rows:
-        after = _sentence(row.after)
+        after = sentence(row.after)
         if row.news:
-            after.append(" ").append_text(_sentence(row.news, "bold"))
-        cells = [_sentence(row.engines), _sentence(row.before), after]
-        table.add_row(*([_sentence(words.folder(row.folder))] if several else []), *cells)
+            after.append(" ").append_text(sentence(row.news, "bold"))
+        cells = [sentence(row.engines), sentence(row.before), after]
+        table.add_row(*([sentence(words.folder(row.folder))] if several else []), *cells)
     return table
 
 
 def _finding(finding: Finding, *, verbose: bool) -> Iterable[RenderableType]:
     yield Text("")
     head = Text.assemble((finding.severity, _STYLES[finding.severity]), " ")
-    yield head.append_text(_sentence(finding.title)).append_text(
-        _sentence(f" [{words.folder(finding.folder)}]") if finding.folder != "." else Text("")
+    yield head.append_text(sentence(finding.title)).append_text(
+        sentence(f" [{words.folder(finding.folder)}]") if finding.folder != "." else Text("")
     )
     for said in filter(None, [finding.detail, words.SURENESS[finding.confidence]]):
-        yield _indented(_sentence(said))
+        yield _indented(sentence(said))
     for place in dict.fromkeys(finding.places):
-        yield _indented(_sentence(words.place(place)))
+        yield _indented(sentence(words.place(place)))
     if finding.fix is not None:
-        yield _indented(_sentence(f"fix: {finding.fix.description}"))
+        yield _indented(sentence(f"fix: {finding.fix.description}"))
         if verbose and finding.fix.patch:
             yield _diff(finding.fix.patch)
     hit = words.engines(finding.engines, ())
-    yield _indented(_sentence(f"{quoted(finding.check)}{': ' if hit else ''}{hit}", "dim"))
+    yield _indented(sentence(f"{quoted(finding.check)}{': ' if hit else ''}{hit}", "dim"))
 
 
 def _details(comparison: Comparison) -> Iterable[RenderableType]:
     for prompt in comparison.prompts:
         yield Text("")
-        yield _sentence(f"prompt of {quoted(prompt.probe)} in {words.folder(prompt.folder)}")
+        yield sentence(f"prompt of {quoted(prompt.probe)} in {words.folder(prompt.folder)}")
         if prompt.diff:
             yield _diff(prompt.diff)
     yield from _section("resolved", map(_line, comparison.resolved))
@@ -134,8 +126,8 @@ def _section(name: str, sentences: Iterable[str], *, spaced: bool = True) -> Ite
     listed = list(sentences)
     if listed and spaced:
         yield Text("")
-    for sentence in listed:
-        yield Text(f"{name}: ", end="", style="dim").append_text(_sentence(sentence))
+    for said in listed:
+        yield Text(f"{name}: ", end="", style="dim").append_text(sentence(said))
 
 
 def _line(finding: Finding) -> str:

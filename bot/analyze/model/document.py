@@ -1,6 +1,7 @@
 """Read a JSON file as transformers reads it, and find the line of any value in it."""
 
 import json
+from collections.abc import Iterator
 from typing import Any, cast
 
 import msgspec
@@ -31,6 +32,17 @@ class Document(msgspec.Struct, frozen=True, eq=False):
     def line(self, pointer: str) -> int:
         """The 1-based line of the value at an RFC 6901 pointer; of the nearest value above it when it is not there."""
         return self.text.count("\n", 0, _offset(self.text, pointer)) + 1
+
+    def lines(self, pointer: str) -> dict[str, int]:
+        """The lines of everything directly inside the object or array at a pointer, by key or place, in one pass over it."""
+        at = _offset(self.text, pointer)
+        line, seen = self.text.count("\n", 0, at) + 1, at
+        found: dict[str, int] = {}
+        for key, start in _inside(self.text, at):
+            line += self.text.count("\n", seen, start)
+            seen = start
+            found[key] = line
+        return found
 
 
 def parse(content: bytes) -> Document | NotJson:
@@ -69,6 +81,24 @@ def _offset(text: str, pointer: str) -> int:
             break
         at = inner
     return at
+
+
+def _inside(text: str, at: int) -> Iterator[tuple[str, int]]:
+    """The key or place of every value inside the one at `at`, and where it starts."""
+    kind = text[at]
+    if kind not in "{[":
+        return
+    place = 0
+    at = _skip(text, at + 1)
+    while text[at] not in "}]":
+        name = str(place)
+        if kind == "{":
+            name, at = _DECODER.raw_decode(text, at)
+            at = _skip(text, _skip(text, at) + 1)
+        yield name, at
+        at = _end(text, at)
+        at = _skip(text, at + 1) if text[at] == "," else at
+        place += 1
 
 
 def _skip(text: str, at: int) -> int:
