@@ -2,14 +2,19 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import huggingface_hub.constants
 import msgspec
 import pytest
 from tokenizers import Tokenizer
+from transformers import AutoTokenizer
 
+from bot.analyze.checks.tokenizer_json_unloadable import find
 from bot.analyze.model.components import fault
 from bot.analyze.model.pipeline import Pipeline, prefix
+from tests.models import model_of
 
 BPE = {
     "type": "BPE",
@@ -176,3 +181,22 @@ def test_what_a_post_processor_puts_in_front(processor: Any) -> None:
     whole, bare = tokenizer.encode("ab").tokens, tokenizer.encode("ab", add_special_tokens=False).tokens
     starts = [i for i in range(len(whole)) if whole[i : i + len(bare)] == bare]
     assert prefix(msgspec.json.decode(file, type=Pipeline)) in [tuple(whole[:i]) for i in starts]
+
+
+@pytest.mark.parametrize("config", [{}, {"added_tokens_decoder": {}}], ids=["nowhere", "in tokenizer_config.json"])
+@pytest.mark.parametrize("listed", [None, []], ids=["no list", "an empty list"])
+@pytest.mark.parametrize("name", ["PreTrainedTokenizerFast", "Qwen2Tokenizer"])
+def test_transformers_wants_a_list_of_added_tokens(
+    name: str, listed: Any, config: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    file = (
+        {key: row for key, row in FILE.items() if key != "added_tokens"} if listed is None else {**FILE, "added_tokens": listed}
+    )
+    (tmp_path / "tokenizer.json").write_text(json.dumps(file), "utf-8")
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": name, **config}), "utf-8")
+    if list(find(model_of(tmp_path))):
+        with pytest.raises(KeyError, match="added_tokens"):
+            AutoTokenizer.from_pretrained(tmp_path, local_files_only=True)
+    else:
+        AutoTokenizer.from_pretrained(tmp_path, local_files_only=True)

@@ -34,6 +34,10 @@ class Pipeline(msgspec.Struct, frozen=True, eq=False):
     model: Options = msgspec.field(default_factory=Options)
 
 
+class _Listed(msgspec.Struct):
+    added_tokens: msgspec.Raw = msgspec.Raw()
+
+
 class _Merges(msgspec.Struct):
     merges: list[Any] = []
 
@@ -74,6 +78,14 @@ def merge_shape(content: bytes) -> str:
     if kinds == {str, list}:
         return "mixed"
     return {str: "strings", list: "pairs"}.get(kinds.pop(), "") if len(kinds) == 1 else ""
+
+
+def lists_added_tokens(content: bytes) -> bool:
+    """Whether a file has the key added_tokens, be it empty; True for one that cannot be read."""
+    try:
+        return bool(bytes(msgspec.json.decode(content, type=_Listed).added_tokens))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return True
 
 
 def steps(component: Any, depth: int = 0) -> Iterator[Component]:
