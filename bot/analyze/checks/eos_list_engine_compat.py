@@ -61,4 +61,4 @@ def _converter_needs_config(model: Model) -> bool:
     stated: Any = model.mapping("tokenizer_config.json").get("eos_token")
     text = cast("dict[str, Any]", stated).get("content") if isinstance(stated, dict) else stated
     unread = model.has("tokenizer_config.json") and not model.readable("tokenizer_config.json")
-    return not unread and text not in added
+    return not unread and not (isinstance(text, str) and text in added)

@@ -23,7 +23,7 @@ CHECK = Check(
 
 def find(model: Model) -> Iterator[Seen]:
     """Ask the list as WebLLM does."""
-    if not model.readable(CONFIG) or asked(model):
+    if not config(model) or asked(model):
         return
     names: Any = config(model).get("tokenizer_files")
     if names == ["tokenizer_model"]:  # mlc-llm, cpp/tokenizers/tokenizers.cc:186 probes the disk for it

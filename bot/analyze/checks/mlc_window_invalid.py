@@ -29,7 +29,7 @@ KEYS = ("context_window_size", "sliding_window_size")
 def find(model: Model) -> Iterator[Seen]:
     """Judge the two windows as JavaScript does."""
     settings = config(model)
-    if not model.readable(CONFIG):
+    if not settings:
         return
     first, second = (_stated(settings, key) for key in KEYS)
     fault = _fault(settings)

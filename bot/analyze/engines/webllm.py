@@ -30,8 +30,8 @@ def _stops(model: Model) -> Answer[Any]:
     document = model.document(CONFIG)
     if isinstance(document, Unknown):
         return Unknown(f"{CONFIG} {document.reason}", document.places)
-    if not model.readable(CONFIG):
-        return Unknown(f"{CONFIG} is not a JSON object that could be read", document.places)
+    if not config(model):
+        return Unknown(f"{CONFIG} does not hold the configuration of a model", document.places)
     if not model.has(asked(model)) or config(model).get("tokenizer_info", {}) is None:
         return Known(None, (model.place(CONFIG, "/tokenizer_files"),))  # it does not load
     place = (conversation_place(model, "stop_token_ids"),)

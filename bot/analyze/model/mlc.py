@@ -20,18 +20,33 @@ from bot.place import Place
 CONFIG = "mlc-chat-config.json"
 # The files that WebLLM can load a tokenizer from, the one that it prefers first (:14917).
 LOADABLE = ("tokenizer.json", "tokenizer.model")
+# The packager writes all of these, older versions some (mlc-llm 79d603f, python/mlc_llm/protocol/mlc_chat_config.py).
+_KEYS = (
+    "conv_template",
+    "model_config",
+    "model_lib",
+    "model_type",
+    "quantization",
+    "tokenizer_files",
+    "vocab_size",
+    "context_window_size",
+)
 # Embedding models answer nothing: no stop ids, no JSON mode, no conversation (:14938; the only such type that is built for WebLLM).
 _EMBEDDINGS = ("bert",)
 
 
 def config(model: Model) -> dict[str, Any]:
-    """The configuration; empty when there is none that could be read."""
-    return model.mapping(CONFIG)
+    """The configuration of a model; empty when there is none that could be read.
+
+    Applications also keep lists of models in files of that name, which hold no key of a model.
+    """
+    settings = model.mapping(CONFIG)
+    return settings if any(key in settings for key in _KEYS) else {}
 
 
 def chats(model: Model) -> bool:
     """Whether the folder holds a readable configuration of a model that answers."""
-    return model.readable(CONFIG) and config(model).get("model_type") not in _EMBEDDINGS
+    return bool(config(model)) and config(model).get("model_type") not in _EMBEDDINGS
 
 
 def named(model: Model) -> bool:
