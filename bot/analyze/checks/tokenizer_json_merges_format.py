@@ -31,7 +31,7 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     if before in _EXAMPLES and after in _EXAMPLES and before != after:
         away = after == "strings"
         yield Seen(
-            key="merges",
+            key=f"merges as {after}",
             title=f"The merges of {value(_FILE)} were {before} ({value(_EXAMPLES[before])}) and are {after} ({value(_EXAMPLES[after])})",
             places=(head.place(_FILE, "/model/merges"),),
             engines=() if away else ("tokenizers < 0.20", "transformers < 4.45"),
