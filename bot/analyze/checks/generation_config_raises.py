@@ -37,10 +37,8 @@ def find(model: Model) -> Iterator[Seen]:
             title=f"{refusal.why}: {value(FILE)} is refused" if refusal.key else f"{value(FILE)} {refusal.why} and is refused",
             places=(model.place(FILE, pointer(refusal.key) if refusal.key else ""),),
             engines=None if refusal.everywhere else ("transformers 5", "vllm", "sglang"),
-            detail=""
-            if refusal.everywhere
-            else f"The model does not load with transformers 5.24.0, {_AND} 4.57.6 does not look at the key's value.",
+            detail="" if refusal.everywhere else _ONLY_5,
         )
 
 
-_AND = "and vLLM and sglang releases on such a transformers do not start;"
+_ONLY_5 = "The model does not load with transformers 5.24.0, and vLLM and sglang releases on such a transformers do not start; 4.57.6 takes the value."

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
+from bot.analyze.engines.config_fields import refused
 from bot.analyze.model.config import shown
 from bot.analyze.model.folder import Model
 from bot.analyze.model.rope import Rope, lacking, ropes
@@ -13,7 +14,7 @@ CHECK = Check(
     title="Rope settings lack a mandatory field",
     says="keeps engines from loading the model",
     sees="rope_scaling or rope_parameters of a type without the fields that it needs (factor; short_factor and long_factor for longrope; low_freq_factor and "
-    "high_freq_factor for llama3), at any level of config.json, or with a value that is no object",
+    "high_freq_factor for llama3), at any level of config.json; or, for a class that is not known, a value that is no object",
     why="`AutoConfig` raises `KeyError: Missing required keys` on transformers 4.57.6 and 5.24.0 (run), and so do vLLM and sglang, which load it; "
     "on transformers 5 the tokenizer does not load either.",
     fix="Add the fields, or take the rope settings out when the context is not extended.",
@@ -29,10 +30,12 @@ def find(model: Model) -> Iterator[Seen]:
     """Look at every set of settings."""
     model_type = model.mapping("config.json").get("model_type")
     certain = isinstance(model_type, str) and model_type in config_eos()
+    told_elsewhere = {fault.path for fault in refused(model.mapping("config.json"))}
     for rope in ropes(model):
         if rope.values is None:
-            shape = shown(rope.holder.values[rope.keys[0]])
-            yield _seen(model, rope, f"{value(rope.name)} is {value(shape)} and no object", certain=certain)
+            if (*rope.holder.path, *rope.keys) not in told_elsewhere:  # as a field of the wrong type
+                shape = shown(rope.holder.values[rope.keys[0]])
+                yield _seen(model, rope, f"{value(rope.name)} is {value(shape)} and no object", certain=False)
         elif fields := lacking(rope):
             told = f"{value(rope.name)} of type {value(rope.kind)} has no {listed(map(value, fields))}"
             yield _seen(model, rope, told, certain=certain)

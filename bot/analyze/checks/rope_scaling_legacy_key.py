@@ -16,7 +16,7 @@ CHECK = Check(
     fix="Write `rope_type` with the same value, and keep `type` for older readers.",
     wrong_when="rope_type is there as well, or the type is default, which scales nothing",
     severity="note",
-    engines=("mlc",),
+    engines=("mlc-llm",),
     weighed="A note: transformers, vLLM and sglang read either key, and many repositories from before 2024-07 have the older one.",
 )
 

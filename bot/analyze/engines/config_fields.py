@@ -73,6 +73,13 @@ def _of_class(tables: FieldTables, name: str, values: dict[str, Any], path: tupl
             key = tables.names[number]
             if key in values and not accepts(tables.kinds[int(kind)], values[key]):
                 yield Refused((*path, key), name, f"where {name} takes {words(tables.kinds[int(kind)])} only")
+    rope = values.get("rope_scaling")
+    if (
+        rope
+        and not isinstance(rope, dict)
+        and "rope_parameters" in {tables.names[n] for group in row.fields.values() for n in group}
+    ):
+        yield Refused((*path, "rope_scaling"), name, f"where {name} takes an object only")  # it is assigned to rope_parameters
     yield from _of_validators(tables, row, name, values, path)
     for key, inner in row.nested.items():
         below = values.get(key)
