@@ -8,6 +8,7 @@ from bot.analyze.model.folder import Model
 from bot.analyze.model.mlc import (
     chats,
     conversation_place,
+    ends_turn,
     stop_ids,
     stop_strings,
     stops_by_text,
@@ -27,7 +28,7 @@ CHECK = Check(
     why="WebLLM reads `mlc-chat-config.json` and the tokenizer file only, so what this repairs stays as it was for its users "
     "(web-llm 0.2.86 lib/index.js:10707 and :12539, run).",
     fix="Make the same change in `conv_template.stop_token_ids`.",
-    wrong_when="`mlc-chat-config.json` changes its stop ids as well, or already agrees with head",
+    wrong_when="`mlc-chat-config.json` changes its stop ids as well or already agrees with head, or the new end is a further one beside the end of a turn that WebLLM knows",
     severity="note",
     engines=("webllm",),
     cause="WebLLM reads its own stop ids",
@@ -43,11 +44,7 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     before, after = _named(base), _named(head)
     if before is None or after is None or not after:
         return
-    gained = [
-        n
-        for n in after
-        if n not in before and n not in stops and (text := token_text(head, n)) and not stops_by_text(head, n, text)
-    ]
+    gained = [number for number in after if number not in before and number not in stops and _repairs(head, number)]
     lost = [n for n in before if n not in after and n in stops and not turn_end(head).startswith(token_text(head, n) or "\0")]
     if isinstance(eos.listed(head), Missing):
         lost = []  # a list that is gone with its file is no repair
@@ -63,6 +60,15 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
                 title=f"The other files {verb} {ids(numbers, texts)} as an end, and WebLLM {what}",
                 places=(conversation_place(head, "stop_token_ids"), place),
             )
+
+
+def _repairs(model: Model, number: int) -> bool:
+    """Whether a new end is one that replies have and WebLLM runs past; a further one beside the end of a turn that it knows is none."""
+    text, own = token_text(model, number), tokenizer_eos(model)
+    if not text or stops_by_text(model, number, text):
+        return False
+    wanted = turn_end(model).startswith(text) or (isinstance(own, Known) and own.value[0] == number)
+    return wanted or not ends_turn(model)
 
 
 def _named(model: Model) -> dict[int, Place] | None:
