@@ -22,11 +22,11 @@ from bot.analyze.checks import (
     special_token_object_untyped,
     special_tokens_map_differs,
 )
-from bot.analyze.model.declared import of_table, renumbered
+from bot.analyze.model.declared import of_table, renumbered, spelled
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import rebuilt_id
 from tests.changes import SNAPSHOTS, write
-from tests.models import model_of
+from tests.models import model, model_of
 
 FILE = json.loads((SNAPSHOTS / "chatml/tokenizer.json").read_text("utf-8"))
 CONFIG = json.loads((SNAPSHOTS / "chatml/tokenizer_config.json").read_text("utf-8"))
@@ -76,11 +76,11 @@ def lists(draw: st.DrawFn) -> list[tuple[int, str]]:
 def test_declared_ids_are_those_of_the_library_or_something_is_said(added: list[tuple[int, str]]) -> None:
     with tempfile.TemporaryDirectory() as work:
         path = folder(Path(work) / "m", added, {"added_tokens_decoder": None})
-        library, model = Tokenizer.from_file(str(path / "tokenizer.json")), model_of(path)
-    wrong = {(row.text, given) for row, given in renumbered(model) if row.file == "tokenizer.json"}
+        library, ours = Tokenizer.from_file(str(path / "tokenizer.json")), model_of(path)
+    wrong = {(row.text, given) for row, given in renumbered(ours) if row.file == "tokenizer.json"}
     assert wrong == {(text, library.token_to_id(text)) for i, text in added if library.token_to_id(text) != i}
     told = (added_token_content_duplicate, added_token_id_duplicate, added_token_ids_not_contiguous)
-    said = [check for check in told if any(check.find(model))]
+    said = [check for check in told if any(check.find(ours))]
     assert said or not wrong
     assert (added_token_content_duplicate in said) == (len({text for _, text in added}) < len(added))
 
@@ -96,8 +96,8 @@ def test_a_token_is_dropped_where_we_say_so(own: list[str], other: list[str], da
     more = data.draw(st.sampled_from((None, ["<think>"], ["<|im_start|>", "<new>"])))
     decoder = {str(260 + i): token(content) for i, content in enumerate(other)}
     added = [(260 + i, content) for i, content in enumerate(own)]
-    real, model, _ = on_disk(added, {"added_tokens_decoder": decoder, "additional_special_tokens": more, **roles})
-    said = {seen.key for seen in added_token_dropped_on_v5.find(model)}
+    real, ours, _ = on_disk(added, {"added_tokens_decoder": decoder, "additional_special_tokens": more, **roles})
+    said = {seen.key for seen in added_token_dropped_on_v5.find(ours)}
     assert said == {content for content in own if real.tokenize(content) != [content]}
 
 
@@ -105,10 +105,10 @@ def test_a_token_is_dropped_where_we_say_so(own: list[str], other: list[str], da
 @given(st.permutations(NAMES[:4]), st.permutations(NAMES[:4]))
 def test_a_token_has_two_ids_where_we_say_so(own: list[str], other: list[str]) -> None:
     decoder = {str(260 + i): token(content) for i, content in enumerate(other)}
-    real, model, library = on_disk([(260 + i, content) for i, content in enumerate(own)], {"added_tokens_decoder": decoder})
-    said = {seen.key for seen in added_token_id_mismatch.find(model) if seen.severity == "error"}
+    real, ours, library = on_disk([(260 + i, content) for i, content in enumerate(own)], {"added_tokens_decoder": decoder})
+    said = {seen.key for seen in added_token_id_mismatch.find(ours) if seen.severity == "error"}
     assert said == {text for text in own if library.token_to_id(text) != real.convert_tokens_to_ids(text)}
-    assert all(rebuilt_id(model, text) == real.convert_tokens_to_ids(text) for text in own)
+    assert all(rebuilt_id(ours, text) == real.convert_tokens_to_ids(text) for text in own)
 
 
 PLAIN = {"content": "<think>"}
@@ -185,11 +185,21 @@ def test_the_map_changes_a_role_where_we_say_so(special: dict[str, Any], *, deco
     assert {seen.key for seen in special_tokens_map_differs.find(model_of(path))} == changed
 
 
+def test_a_piece_is_one_token_where_we_say_that_text_becomes_it() -> None:
+    pieces = {"[INST]": 260, "ther": 261, "the": 262}
+    merges = [*FILE["model"]["merges"], ["th", "e"]]
+    content = json.dumps(
+        {**FILE, "model": {**FILE["model"], "vocab": {**FILE["model"]["vocab"], **pieces}, "merges": merges}, "added_tokens": []}
+    )
+    library, ours = Tokenizer.from_str(content), model({"tokenizer.json": content})
+    texts = [*(piece for piece in library.get_vocab() if piece.isascii() and len(piece) > 1), "<|im_end|>", "a", "Z"]
+    assert {text for text in texts if spelled(ours, text)} == {text for text in texts if len(library.encode(text).ids) == 1}
+
+
 @pytest.mark.needs("shared")
 def test_every_real_list_is_declared_as_the_library_reads_it(shared: Path) -> None:
     for path in sorted(shared.glob("corpus/*/tokenizer.json")):
-        model = model_of(path.parent)
-        rows = of_table(model, "added_tokens")
+        rows = of_table(model_of(path.parent), "added_tokens")
         if rows:
             real = json.loads(path.read_text("utf-8"))["added_tokens"]
             assert [(row.text, row.id, dict(row.flags)) for row in rows] == [

@@ -16,13 +16,14 @@ CHECK = Check(
     fix="Keep one entry: the one whose id the model was trained with.",
     wrong_when="the strings differ in a space or a letter, or the second statement stands in tokenizer_config.json",
     severity="error",
-    weighed="An error with two ids; a warning where the entries repeat one id, since then only the MLC packager minds.",
+    weighed="An error with two ids; a warning where the entries repeat one id, since then only the MLC packager minds. The run over real repositories met neither.",
 )
 
 
 def find(model: Model) -> Iterator[Seen]:
     """Look at the strings that are listed several times."""
     for text, rows in repeated(model).items():
+        # transformers.js writes one entry after the other into a map (tokenizers.js, src/core/Tokenizer.ts, read).
         # The MLC packager compares the strings alone (mlc-llm a2bcc5c, python/mlc_llm/interface/gen_config.py:242-260, read).
         numbers = list(dict.fromkeys(row.id for row in rows))
         same = len(numbers) == 1

@@ -20,9 +20,9 @@ CHECK = Check(
     fix="Add the token to `added_tokens_decoder` with the id and flags that it has in `tokenizer.json`.",
     wrong_when="added_tokens_decoder is absent, a role or a list of special tokens names the string, the merges build it, or the class takes the file as it is",
     severity="error",
-    engines=("transformers >= 5",),
+    engines=("transformers >= 5", "vllm >= 0.24", "sglang >= 0.5.10"),
     cause="added_tokens_decoder lacks tokens",
-    weighed="An error where every release from 5.16 on rebuilds the class; a warning where only some of them do.",
+    weighed="An error where every release from 5.16 on rebuilds the class; a warning where only some of them do. The rule names what recorded runs of 4.57.6 and 5.24.0 differ in over 323 folders, no more and no less.",
 )
 
 

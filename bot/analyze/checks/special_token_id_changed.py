@@ -17,7 +17,7 @@ CHECK = Check(
     fix="Append new tokens behind the old ones, or check that the weights and every list of ids moved along.",
     wrong_when="the ids are only declared differently and loading gives the same, or leave a hole, which is told on its own",
     severity="note",
-    weighed="A note: a new vocabulary moves ids on purpose, and what still names an old id is reported where it stands.",
+    weighed="A note: a new vocabulary moves ids on purpose, and what still names an old id is reported where it stands. The run over real repositories met none.",
 )
 
 

@@ -19,7 +19,7 @@ CHECK = Check(
     wrong_when="the object stands in special_tokens_map.json or in added_tokens_decoder, where no type is needed, or under a name that is no role",
     severity="error",
     engines=("transformers", "vllm", "sglang", "transformers.js"),
-    weighed="Loading fails on every version, so an error; a warning where special_tokens_map.json overrides the object and only transformers.js reads it.",
+    weighed="Loading fails on every version, so an error; a warning where special_tokens_map.json overrides the object and only transformers.js reads it. The run over real repositories met one, made on purpose.",
 )
 
 _TYPE = '"__type": "AddedToken"'

@@ -26,7 +26,7 @@ CHECK = Check(
     wrong_when="no marker of the family is a token (Llama 2's `[INST]`, Zephyr's `<|user|>`), the string is an ordinary tag such as `<tools>`, "
     "or the template wrote it before and it was no token then",
     severity="warning",
-    weighed="A warning: the strings are certainly split; how much it costs depends on what the model was trained with.",
+    weighed="A warning: the strings are certainly split; how much it costs depends on what the model was trained with. The run over real pairs of revisions met none.",
 )
 
 _CALL = {"type": "function", "id": "call00001", "function": {"name": "look", "arguments": {"at": "sky"}}}
