@@ -6,7 +6,7 @@ from bot.analyze.checks.check import Check, Seen
 from bot.analyze.engines.config_fields import refused
 from bot.analyze.model.config import shown
 from bot.analyze.model.folder import Model
-from bot.analyze.model.rope import Rope, lacking, ropes
+from bot.analyze.model.rope import Rope, conflict, lacking, ropes
 from bot.analyze.tables import config_eos
 from bot.analyze.wording import listed, value
 
@@ -14,11 +14,11 @@ CHECK = Check(
     title="Rope settings lack a mandatory field",
     says="keeps engines from loading the model",
     sees="rope_scaling or rope_parameters of a type without the fields that it needs (factor; short_factor and long_factor for longrope; low_freq_factor and "
-    "high_freq_factor for llama3), at any level of config.json; or, for a class that is not known, a value that is no object",
+    "high_freq_factor for llama3), at any level of config.json; or, for a class that is not known, a value that is no object; and rope_type and type that contradict each other",
     why="`AutoConfig` raises `KeyError: Missing required keys` on transformers 4.57.6 and 5.24.0 (run), and so do vLLM and sglang, which load it; "
     "on transformers 5 the tokenizer does not load either.",
     fix="Add the fields, or take the rope settings out when the context is not extended.",
-    wrong_when="the type is default, or one that transformers does not know and only the model's own code reads (mrope, su)",
+    wrong_when="the type is default, or one that transformers does not know and only the model's own code reads (mrope, su), or the two keys name one type by its older and its newer name",
     severity="error",
     engines=("transformers", "vllm", "sglang"),
     weighed="An error, and certain for classes of transformers, where the rule is compared with the real classes; likely for code of the repository. "
@@ -39,6 +39,15 @@ def find(model: Model) -> Iterator[Seen]:
         elif fields := lacking(rope):
             told = f"{value(rope.name)} of type {value(rope.kind)} has no {listed(map(value, fields))}"
             yield _seen(model, rope, told, certain=certain)
+        elif types := conflict(rope):
+            yield Seen(
+                key=rope.name,
+                title=f"{value(rope.name)} has {value('rope_type')} {value(types[0])} and {value('type')} {value(types[1])}: vLLM does not load it",
+                places=(rope.place(model, "rope_type"), rope.place(model, "type")),
+                detail="vLLM raises ValueError for a conflict between the keys (0.33.0, run); transformers and sglang take `rope_type`.",
+                engines=("vllm",),
+                fix="Write the same type in both keys, or leave `type` out.",
+            )
         elif _only_for_4(rope):
             yield Seen(
                 key=rope.name,

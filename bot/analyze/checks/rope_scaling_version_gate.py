@@ -42,10 +42,13 @@ _OF_4_43 = {"yarn", "longrope", "llama3"}
 
 def find(model: Model) -> Iterator[Seen]:
     """Look at the type and at the key of each set of settings; one that no release loads is told elsewhere."""
+    names: set[str] = set()
     for rope in ropes(model):
         told = "" if rope.values is None or lacking(rope) else _needs(rope)
-        if told:
-            yield Seen(key=rope.name, title=f"{value(rope.name)} {told}", places=(rope.place(model),))
+        name = rope.holder.dotted(rope.keys[0])  # settings for each type of layer are told together
+        if told and name not in names:
+            names.add(name)
+            yield Seen(key=name, title=f"{value(name)} {told}", places=(rope.place(model),))
 
 
 def _needs(rope: Rope) -> str:

@@ -100,7 +100,7 @@ def _sglang(model: Model, holder: Holder, rope: Rope | None) -> Context | None:
 
 def _size(model: Model, holder: Holder, key: str) -> int | None:
     size = whole(stated_or_default(model, holder, key))
-    return size if size is not None and size > 0 else None
+    return size if size is not None and 0 < size < 1 << 40 else None
 
 
 def _factor(rope: Rope | None) -> float | None:

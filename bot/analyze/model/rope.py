@@ -71,3 +71,17 @@ _NEEDS = {
 def lacking(rope: Rope) -> tuple[str, ...]:
     """The mandatory settings that are absent or null."""
     return tuple(key for key in _NEEDS.get(rope.kind, ()) if (rope.values or {}).get(key) is None)
+
+
+def conflict(rope: Rope) -> tuple[str, str] | None:
+    """The types that rope_type and `type` give, where vLLM refuses to choose (0.33.0 transformers_utils/config.py, patch_legacy_rope_type, run)."""
+    values = rope.values or {}
+    new, old = values.get("rope_type"), values.get("type")
+    if (
+        not isinstance(new, str)
+        or not isinstance(old, str)
+        or new == old
+        or (old, new) in (("su", "longrope"), ("mrope", "default"))
+    ):
+        return None
+    return new, old
