@@ -16,7 +16,7 @@ CHECK = Check(
     why="PEFT up to 0.13 raises `TypeError: LoraConfig.__init__() got an unexpected keyword argument …` for such a key, whatever its value; 0.14 and newer warn and "
     "ignore it (0.14.0 config.py:153-163).",
     fix="Save the adapter with the oldest PEFT that your readers use, or take keys with the default value out.",
-    wrong_when="base already needed that release, or PEFT 0.14 was needed before and the new keys are null, false or empty",
+    wrong_when="base already needed that release, or only peft_version is new where PEFT 0.14 was needed before",
     severity="note",
     engines=("peft",),
     weighed="A fact about older readers, so a note; the releases are those of which the classes were read (0.3.0 to 0.21.2). No folder of the corpus holds an adapter.",
@@ -50,7 +50,7 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
         return
     needed, had = _needed(after), _needed(before)
     keys = [key for release in sorted(_SINCE, reverse=True) if release > had for key in _SINCE[release] if key in after]
-    inert = had >= _TOLERANT and not any(after[key] for key in keys if key != "peft_version")
+    inert = had >= _TOLERANT and keys == ["peft_version"]
     if keys and not inert:
         yield Seen(
             key="adapter_config.json",

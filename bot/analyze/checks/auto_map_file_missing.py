@@ -19,7 +19,7 @@ CHECK = Check(
     severity="error",
     engines=("transformers", "vllm", "sglang"),
     weighed="Loading raises with trust_remote_code in every run; a folder below the root (whose code the Hub seeks at the root), one that holds "
-    "neither weights nor any code, as copies of the metadata do (all 30 such folders of the corpus), and the slow tokenizer beside a fast one get a warning.",
+    "neither weights nor any code, as copies of the metadata do (all 30 such folders of the corpus), the slow tokenizer beside a fast one, and code in a folder, which may count as another model, get a warning.",
 )
 
 
@@ -32,11 +32,11 @@ def find(model: Model) -> Iterator[Seen]:
         if not row.repository and ("." in row.module or not model.has(row.path)):
             missing.setdefault(f"{row.file}:{row.module}" if whole else row.file, []).append(row)
     for key, rows in missing.items():
-        sure = whole and model.folder == "." and not all(row.unused for row in rows)
+        sure = whole and model.folder == "." and not all(row.unused or "/" in row.module for row in rows)
         yield Seen(
             key=key,
             title=_title(model, rows),
-            places=tuple(place(model, row) for row in rows),
+            places=tuple(place(model, row) for row in rows[:8]),
             severity="error" if sure else "warning",
         )
 

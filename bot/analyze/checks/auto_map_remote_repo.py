@@ -32,5 +32,5 @@ def find(model: Model) -> Iterator[Seen]:
         yield Seen(
             key=f"{file}:{repository}",
             title=f"{value('auto_map')} of {value(file)} takes {modules} from the repository {value(repository)}",
-            places=tuple(place(model, row) for row in rows),
+            places=tuple(place(model, row) for row in rows[:8]),
         )

@@ -1,5 +1,6 @@
 """The configuration of the processor is gone while the model still takes images or sounds."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,24 +23,11 @@ CHECK = Check(
     weighed="Judged by the loss alone, as many text-only copies of multimodal models have no processor; with the part still in config.json the loss is certain. No pair of the corpus loses one.",
 )
 
-# Keys of config.json that hold a part for images or sounds.
-_PARTS = (
-    "vision_config",
-    "audio_config",
-    "vision_tower",
-    "mm_vision_tower",
-    "visual",
-    "vit_config",
-    "image_config",
-    "speech_config",
-    "audio_encoder_config",
-    "encoder_audio_config",
-    "vision_encoder_config",
-    "sound_config",
-    "video_config",
-    "thinker_config",
-    "vision_feature_layer",
+# Keys of config.json that hold a part for images or sounds: an object of settings, or the name of another model.
+_PART = re.compile(
+    r"(?:.*_)?(vision|visual|vit|image|img|audio|speech|sound|video|thinker)(?:_(config|tower|encoder|model|processor|backbone|cfg).*)?"
 )
+_LONGEST = 80  # characters of such a key
 # Keys of processor_config.json that hold what preprocessor_config.json held (transformers 5).
 _INSIDE = ("image_processor", "feature_extractor", "audio_processor", "video_processor")
 
@@ -68,7 +56,14 @@ def _takes_more(model: Model) -> bool:
 
 def _part(model: Model) -> str:
     config = model.mapping("config.json")
-    return next((key for key in _PARTS if config.get(key)), "")
+    return next(
+        (
+            key
+            for key, held in config.items()
+            if held and isinstance(held, dict | str) and len(key) < _LONGEST and _PART.fullmatch(key)
+        ),
+        "",
+    )
 
 
 def _what(model: Model) -> str:

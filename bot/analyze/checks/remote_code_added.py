@@ -39,5 +39,5 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
         yield Seen(
             key=code,
             title=f"{value('auto_map')} of {value(rows[0].file)} newly takes {classes} from {what}",
-            places=tuple(place(head, row) for row in rows),
+            places=tuple(place(head, row) for row in rows[:8]),
         )

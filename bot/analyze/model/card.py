@@ -13,7 +13,7 @@ from bot.place import Place
 from bot.snapshot import Exchange
 
 NAME = "README.md"
-_LONGEST = 256 << 10  # of the block; longer ones (tables of results) would take too long
+_LONGEST = 128 << 10  # of the block; longer ones (tables of results) would take too long
 _MOST = 50_000  # values
 _DEEPEST = 50
 

@@ -5,6 +5,7 @@ Source: transformers 5.24.0, dynamic_module_utils.py:113-166 and :592-610 (run).
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from posixpath import dirname, join, normpath
 from typing import Any, cast
 
@@ -24,6 +25,9 @@ FILES = (
     "video_preprocessor_config.json",
     "generation_config.json",
 )
+# transformers 5 keeps what preprocessor_config.json and others held inside processor_config.json (image_processing_base.py:290-330 in 5.24.0).
+_INSIDE = ("image_processor", "feature_extractor", "video_processor", "audio_processor")
+_MOST = 200  # references of a folder; there are some fifty Auto classes
 
 # "from .a.b import c, d" and "from . import a". Every length is bounded, so that a hostile file costs no time.
 _FROM = re.compile(
@@ -60,14 +64,23 @@ class Reference(msgspec.Struct, frozen=True):
 def references(model: Model) -> tuple[Reference, ...]:
     """Every reference of the folder; a text that is none for transformers (no dot, two repositories) is left out."""
     found: list[Reference] = []
-    for file in FILES:
-        auto_map: Any = model.mapping(file).get("auto_map")
+    for file, path, auto_map in _auto_maps(model):
         if isinstance(auto_map, list):  # the old form: the list is the entry of AutoTokenizer
-            found += _entry(file, ("auto_map",), "AutoTokenizer", auto_map)
+            found += _entry(file, path, "AutoTokenizer", auto_map)
         elif isinstance(auto_map, dict):
-            for name, entry in cast("dict[str, Any]", auto_map).items():
-                found += _entry(file, ("auto_map", name), name, entry)
-    return tuple(found)
+            for name, entry in islice(cast("dict[str, Any]", auto_map).items(), _MOST):
+                found += _entry(file, (*path, name), name, entry)
+    return tuple(found[:_MOST])
+
+
+def _auto_maps(model: Model) -> Iterator[tuple[str, tuple[str, ...], Any]]:
+    for file in FILES:
+        held = model.mapping(file)
+        yield file, ("auto_map",), held.get("auto_map")
+        for key in _INSIDE if file == "processor_config.json" else ():
+            inner: Any = held.get(key)
+            if isinstance(inner, dict):
+                yield file, (key, "auto_map"), cast("dict[str, Any]", inner).get("auto_map")
 
 
 def place(model: Model, reference: Reference) -> Place:

@@ -25,7 +25,7 @@ def is_checkpoint(name: str) -> bool:
 
 def named_in_cache(path: str) -> str:
     """The name "owner/name" of a path into the cache of huggingface_hub (…/models--owner--name/snapshots/…), else ""."""
-    found = re.search(r"(?:^|[/\\])models--([\w.-]+?)--([\w.-]+)(?:[/\\]|$)", path)
+    found = re.search(r"(?:^|[/\\])models--([\w.-]+?)--([\w.-]+)(?:[/\\]|$)", path[:1000])
     return f"{found[1]}/{found[2]}" if found else ""
 
 
