@@ -18,7 +18,7 @@ from tests.changes import SNAPSHOTS
 Files = Mapping[str, bytes]
 
 CHATML: dict[str, bytes] = {path.name: path.read_bytes() for path in sorted((SNAPSHOTS / "chatml").iterdir())}
-OF_ONE_SIDE = {check.id for check in checks() if check.find is not None}
+OF_ONE_SIDE = {check.id for check in checks() if check.find is not None and check.find_in_change is None}
 
 
 def compared(base: Files, head: Files) -> Comparison:
