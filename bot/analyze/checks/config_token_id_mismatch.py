@@ -1,5 +1,6 @@
 """An id in config.json does not belong to the token that it stands for."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -7,7 +8,7 @@ from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.config import FILE
 from bot.analyze.model.folder import Model
 from bot.analyze.model.token_ids import TokenId, token_ids
-from bot.analyze.model.tokens import TokenTable, role, tokens
+from bot.analyze.model.tokens import TokenTable, role, token_place, tokens
 from bot.analyze.wording import ids, value
 from bot.answer import Known
 from bot.place import Place
@@ -16,13 +17,13 @@ CHECK = Check(
     title="An id in config.json is not that of its token",
     says="names a token id that belongs to no or to another token",
     sees="an id such as image_token_id, vision_start_token_id or boi_token_index that the tokenizer does not have, that is not the id of the token which another file states "
-    "under that name (image_token), or that now stands for another token while the former one is still there; and ids of roles other than EOS that differ from the tokenizer's",
+    "under that name (image_token), that now stands for another token while the former one is still there, or that is an EOS token, an ordinary piece of text or a token of another medium; and ids of roles other than EOS that differ from the tokenizer's",
     why="The processor writes the token and the model looks for the id: images and sounds are then not put into the prompt, which transformers refuses as a mismatch of "
     "placeholders and features, or they land in the place of another token.",
     fix="Write the id that the tokenizer gives the token after loading.",
     wrong_when="the vocabulary cannot be read in full, the id is negative, another file states no such token, or the token was only renamed",
     severity="error",
-    weighed="An error for placeholders, certain where the tokenizer is read in full; a warning where only the change of meaning shows it; a note for ids of roles, which "
+    weighed="An error for placeholders, certain where the tokenizer is read in full; a warning where only a change of meaning or an unlikely token shows it; a note for ids of roles, which "
     "chat engines take from the tokenizer and which differ in some real repositories (Whisper, Llama 2). No placeholder of the real repositories is wrong.",
 )
 
@@ -80,6 +81,36 @@ def _of_placeholder(model: Model, table: TokenTable, token: TokenId) -> Iterator
     elif named and number is not None and number != token.id:
         title = f"{value(token.dotted)} is {ids([token.id], table.texts)}, while {value(f'{token.name}_token')} {value(named[0])} is {number}"
         yield Seen(key=token.dotted, title=title, places=(token.place, named[1]))
+    elif not named and (why := _unlikely(model, table, token)):
+        yield Seen(
+            key=token.dotted,
+            title=f"{value(token.dotted)} is {ids([token.id], table.texts)}, {why}",
+            places=(token.place, token_place(model, table.texts[token.id])),
+            severity="warning",
+            confidence="likely",
+        )
+
+
+_MEDIUM = {"image": r"image|img", "video": r"video", "audio": r"audio|sound|speech"}
+_OF_MEDIA = re.compile(r"image|img|video|audio|vision|bo[aiv]|eo[aiv]")
+
+
+def _unlikely(model: Model, table: TokenTable, token: TokenId) -> str:
+    """Why a token cannot well be the placeholder that its key speaks of, where no file names the one that is meant."""
+    text = table.texts[token.id]
+    if not _OF_MEDIA.match(token.name):
+        return ""
+    roles = {name: role(model, name) for name in ("eos_token", "bos_token")}
+    for name, string in roles.items():
+        if isinstance(string, Known) and string.value == text:
+            return f"which is the {value(name)}"
+    if text not in table.added and not re.search(r"[<\[|]|image|img|video|audio|vision", text, re.IGNORECASE):
+        return "which is an ordinary piece of text"
+    own = _MEDIUM.get(token.name)
+    if own and not re.search(own, text, re.IGNORECASE):
+        other = next((medium for medium, words in _MEDIUM.items() if re.search(words, text, re.IGNORECASE)), "")
+        return f"which is one for {other}" if other else ""
+    return ""
 
 
 def _named(model: Model, name: str) -> tuple[str, Place] | None:

@@ -1,10 +1,11 @@
 """The tokenizer of a model with learned positions has no limit."""
 
 from collections.abc import Iterator
+from typing import Any, cast
 
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.engines.context import TOKENIZER, UNSET
-from bot.analyze.model.config import FILE, shown, whole
+from bot.analyze.model.config import FILE, pointer, shown, whole
 from bot.analyze.model.folder import Model
 from bot.analyze.wording import value
 
@@ -72,14 +73,19 @@ _LEARNED = frozenset(
     ]
 )
 
+# Model types whose text tower is such a model, with its settings in text_config.
+_OF_TWO_TOWERS = ("clip", "chinese_clip", "clipseg", "altclip", "groupvit", "owlvit", "owlv2", "siglip", "blip")
+
 
 def find(model: Model) -> Iterator[Seen]:
     """Compare the limit with the kind of positions."""
     config, tokenizer = model.mapping(FILE), model.mapping(TOKENIZER)
     model_type = config.get("model_type")
-    learned = isinstance(model_type, str) and model_type in _LEARNED
-    key = next((key for key in ("n_positions", "max_position_embeddings") if key in config), "")
-    positions = whole(config.get(key)) if learned else None
+    path = ("text_config",) if model_type in _OF_TWO_TOWERS else ()
+    holder: Any = config.get("text_config") if path else config
+    key = next((key for key in ("n_positions", "max_position_embeddings") if isinstance(holder, dict) and key in holder), "")
+    learned = bool(path) or (isinstance(model_type, str) and model_type in _LEARNED)
+    positions = whole(cast("dict[str, Any]", holder)[key]) if learned and key else None
     other = config.get("position_embedding_type", "absolute") != "absolute" or bool(config.get("auto_map"))
     if positions is None or positions <= 0 or other or not model.readable(TOKENIZER):
         return
@@ -90,5 +96,8 @@ def find(model: Model) -> Iterator[Seen]:
         yield Seen(
             key="model_max_length",
             title=f"{value(TOKENIZER)} has {told}, while {value(model_type)} has {positions} positions",
-            places=(model.place(TOKENIZER, "/model_max_length" if limit is not None else ""), model.place(FILE, f"/{key}")),
+            places=(
+                model.place(TOKENIZER, "/model_max_length" if limit is not None else ""),
+                model.place(FILE, pointer(*path, key)),
+            ),
         )

@@ -93,7 +93,8 @@ def _sglang(model: Model, holder: Holder, rope: Rope | None) -> Context | None:
         size = _size(model, holder, key)
         if size is not None:
             factor = _factor(rope)
-            scaled = rope is not None and _original(holder, rope) is None and rope.kind != "llama3"
+            # transformers 5 gives yarn, longrope and llama3 an original length where none is stated (modeling_rope_utils.py:834-843 in 5.24.0).
+            scaled = rope is not None and _original(holder, rope) is None and rope.kind not in ("llama3", "yarn", "longrope")
             return Context(int(size * factor) if scaled and factor is not None else size, holder.place(model, key))
     return None
 
