@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.model.declared import CONFIG, declared, of_table, spelled
-from bot.analyze.model.folder import Model
+from bot.analyze.model.declared import CONFIG, Declared, declared, of_table, spelled
+from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.tokenizer_class import candidates, rebuilds, roles
 from bot.analyze.model.tokens import tokens
 from bot.analyze.wording import listed, value
@@ -21,29 +21,49 @@ CHECK = Check(
     wrong_when="added_tokens_decoder is absent, a role or a list of special tokens names the string, the merges build it, or the class takes the file as it is",
     severity="error",
     engines=("transformers >= 5", "vllm >= 0.24", "sglang >= 0.5.10"),
-    cause="added_tokens_decoder lacks tokens",
     weighed="An error where every release from 5.16 on rebuilds the class; a warning where only some of them do. The rule names what recorded runs of 4.57.6 and 5.24.0 differ in over 323 folders, no more and no less.",
 )
 
 
 def find(model: Model) -> Iterator[Seen]:
-    """Look for what the rebuilt tokenizer gets from nowhere."""
-    classes = candidates(model)
-    rebuilt = [name for name in classes if rebuilds(name)]
+    """All that a folder drops is one fault: a list that was emptied would be hundreds."""
+    rows = _dropped(model)
+    if rows:
+        yield _seen(model, "tokenizer.json", rows)
+
+
+def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
+    """What head drops beyond what base dropped already."""
+    known = {row.text for row in _dropped(base)}
+    rows = tuple(row for row in _dropped(head) if row.text not in known)
+    if known and rows:
+        yield _seen(head, "tokenizer.json: more", rows)
+
+
+@fact
+def _dropped(model: Model) -> tuple[Declared, ...]:
+    """What the rebuilt tokenizer gets from nowhere."""
+    rebuilt = [name for name in candidates(model) if rebuilds(name)]
     if (
         not rebuilt
         or not isinstance(model.mapping(CONFIG).get("added_tokens_decoder"), dict)
         or not isinstance(tokens(model), Known)
     ):
-        return
+        return ()
     kept = {row.text for row in declared(model) if row.read and row.table in ("added_tokens_decoder", "roles", "extra")}
     kept |= {text for name in rebuilt for text in roles(name).values()}
-    for row in of_table(model, "added_tokens"):
-        if row.text and row.text not in kept and not spelled(model, row.text):
-            kept.add(row.text)
-            yield Seen(
-                key=row.text,
-                title=f"{value(row.text)} is a token of {value('tokenizer.json')} only: {listed(rebuilt)} of transformers 5 splits it",
-                places=(row.place(model), model.place(CONFIG, "/added_tokens_decoder")),
-                severity="error" if len(rebuilt) == len(classes) else "warning",
-            )
+    rows = {row.text: row for row in of_table(model, "added_tokens") if row.text and row.text not in kept}
+    return tuple(row for row in rows.values() if not spelled(model, row.text))
+
+
+def _seen(model: Model, key: str, rows: tuple[Declared, ...]) -> Seen:
+    rebuilt = [name for name in candidates(model) if rebuilds(name)]
+    one = len(rows) == 1
+    names = listed((value(row.text) for row in rows), most=5)
+    return Seen(
+        key=key,
+        title=f"{names} {'is a token' if one else 'are tokens'} of {value('tokenizer.json')} only: "
+        f"{listed(rebuilt)} of transformers 5 splits {'it' if one else 'them'}",
+        places=(*(row.place(model) for row in rows[:3]), model.place(CONFIG, "/added_tokens_decoder")),
+        severity="error" if len(rebuilt) == len(candidates(model)) else "warning",
+    )

@@ -8,7 +8,8 @@ from bot.analyze.model.declared import Declared, by_text, declared, has_decoder
 from bot.analyze.model.eos import listed
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.tokenizer_class import candidates, rebuilds
-from bot.analyze.model.tokens import tokens
+from bot.analyze.model.tokens import Token, tokens
+from bot.analyze.wording import listed as words
 from bot.analyze.wording import value
 from bot.answer import Known
 
@@ -36,20 +37,34 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     table, before, after = tokens(head), _special(base), _special(head)
     if not isinstance(table, Known) or not isinstance(tokens(base), Known):
         return
-    stops, rows = listed(head), by_text(row for row in declared(head) if row.read and row.id is not None)
+    stops, rows = _stops(head), by_text(row for row in declared(head) if row.read and row.id is not None)
+    groups: dict[tuple[bool, bool, tuple[str, ...]], list[tuple[Token, list[Declared]]]] = {}
     for text, token in table.value.added.items():
-        lost = [way for way in after if text in before.get(way, ()) and text not in after[way]]
+        lost = tuple(way for way in after if text in before.get(way, ()) and text not in after[way])
         where = [row for row in rows.get(text, ()) if row.special is False]
-        if not lost or not where:  # a table without flags takes none away
-            continue
-        stop = isinstance(stops, Known) and token.id in stops.value
+        if lost and where:  # a table without flags takes none away
+            kind = (token.id in stops, bool(_READ_BY_PARSERS.search(text)), lost)
+            groups.setdefault(kind, []).append((token, where))
+    for (stop, read, lost), found in groups.items():
+        are, them = ("is", "it") if len(found) == 1 else ("are", "them")
+        names = words((f"{value(token.text)} {token.id}" for token, _ in found), most=5)
+        places = [
+            row.place(head)
+            for _, where in found[:3]
+            for row in sorted(where, key=lambda row: row.table != "added_tokens_decoder")
+        ]
         yield Seen(
-            key=text,
-            title=f"{value(text)} {token.id} is special no more{', although replies end with it' if stop else ''}",
-            places=tuple(row.place(head) for row in sorted(where, key=lambda row: row.table != "added_tokens_decoder")),
-            severity="note" if _READ_BY_PARSERS.search(text) and not stop else "warning",
-            engines=None if len(lost) == len(after) else tuple(lost),
+            key=found[0][0].text,
+            title=f"{names} {are} special no more{f', although replies end with {them}' if stop else ''}",
+            places=tuple(places),
+            severity="note" if read and not stop else "warning",
+            engines=None if len(lost) == len(after) else lost,
         )
+
+
+def _stops(model: Model) -> tuple[int, ...]:
+    stops = listed(model)
+    return stops.value if isinstance(stops, Known) else ()
 
 
 @fact

@@ -28,19 +28,22 @@ _TYPE = '"__type": "AddedToken"'
 def find(model: Model) -> Iterator[Seen]:
     """Look at every place where a token is expected."""
     overriding = {} if has_decoder(model) else model.mapping(MAP)
+    found: dict[str, tuple[str, Any]] = {}
     for name, pointer, token in _expected(model.mapping(CONFIG)):
         if untyped(token):
-            text = content_of(token)
-            spared = name in overriding
-            what = f"{value(name)} {value(text)}" if text else value(name)
-            yield Seen(
-                key=name if pointer == f"/{name}" else f"{name}:{text or pointer}",
-                title=f"{what} is an object without {value(_TYPE)}: {'transformers.js does' if spared else 'the tokenizer does'} not load",
-                detail=f"transformers.js throws; transformers takes the value of {value(MAP)} instead." if spared else "",
-                places=(model.place(CONFIG, pointer),),
-                severity="warning" if spared else "error",
-                engines=("transformers.js",) if spared else None,
-            )
+            found.setdefault(name, (pointer, token))  # the first of a list is enough
+    for name, (pointer, token) in found.items():
+        text = content_of(token)
+        what = f"{value(name)} {value(text)}" if text else value(name)
+        spared = name in overriding
+        yield Seen(
+            key=name,
+            title=f"{what} is an object without {value(_TYPE)}: {'transformers.js does' if spared else 'the tokenizer does'} not load",
+            detail=f"transformers.js throws; transformers takes the value of {value(MAP)} instead." if spared else "",
+            places=(model.place(CONFIG, pointer),),
+            severity="warning" if spared else "error",
+            engines=("transformers.js",) if spared else None,
+        )
 
 
 def _expected(config: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
