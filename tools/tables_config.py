@@ -1,6 +1,6 @@
 """Which types the strict configuration classes of the installed transformers accept, taken from their annotations and tried on the classes.
 
-The strict dataclasses of huggingface_hub check every field as it is assigned (dataclasses.py:337-372 and :533 in 2.4.0). A row of the table
+The strict dataclasses of huggingface_hub check every field as it is assigned (dataclasses.py:139-150 and 460-640 in 2.4.0). A row of the table
 names a class: its fields by type, the nested configurations that it builds itself, and which of its validators can be stated.
 """
 

@@ -1,6 +1,6 @@
 """Which fields of config.json the strict configuration classes of transformers refuse.
 
-The rules are those of huggingface_hub 2.4.0 (dataclasses.py:337-545), which transformers 5.4.0 and newer use; the types of the fields and which class
+The rules are those of huggingface_hub 2.4.0 (dataclasses.py:139-150 and 460-640), which transformers 5.4.0 and newer use; the types of the fields and which class
 has which come from a table of transformers 5.24.0, so that nothing is said of a class that is not in it.
 """
 
@@ -36,7 +36,7 @@ def refused(config: dict[str, Any]) -> Iterator[Refused]:
     """Everything that the class of `model_type` refuses, in nested configurations as well."""
     model_type = _model_type(config)
     if model_type == "mistral" and "layer_types" in config:
-        model_type = "ministral"  # models/auto/configuration_auto.py:431 in 5.24.0
+        model_type = "ministral"  # models/auto/configuration_auto.py:435 in 5.24.0
     tables = field_tables()
     name = tables.classes.get(model_type)
     if name is not None:
@@ -91,7 +91,7 @@ def _of_class(tables: FieldTables, name: str, values: dict[str, Any], path: tupl
 
 
 def _of_validators(tables: FieldTables, row: _Row, name: str, values: dict[str, Any], path: tuple[str, ...]) -> Iterator[Refused]:
-    """What validate_architecture and validate_layer_type refuse, where both numbers are stated (configuration_utils.py:700-717 in 5.24.0)."""
+    """What validate_architecture and validate_layer_type refuse, where both numbers are stated (validate_architecture of each class; configuration_utils.py:703-721 in 5.24.0)."""
     if row.divides:
         size, parts = (whole(values.get(key)) for key in row.divides)
         if size is not None and parts and size % parts:

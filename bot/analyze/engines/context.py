@@ -17,9 +17,7 @@ from bot.place import Place
 MLC = "mlc-chat-config.json"
 SENTENCES = "sentence_bert_config.json"
 TOKENIZER = "tokenizer_config.json"
-UNSET = (
-    10**20
-)  # transformers writes int(1e30) where a tokenizer has no limit (tokenization_utils_base.py, VERY_LARGE_INTEGER, in 5.24.0)
+UNSET = 10**20  # transformers writes int(1e30) where a tokenizer has no limit (tokenization_utils_base.py:145 in 5.24.0)
 _OF_VLLM = (
     "max_position_embeddings",
     "n_positions",
@@ -93,7 +91,7 @@ def _sglang(model: Model, holder: Holder, rope: Rope | None) -> Context | None:
         size = _size(model, holder, key)
         if size is not None:
             factor = _factor(rope)
-            # transformers 5 gives yarn, longrope and llama3 an original length where none is stated (modeling_rope_utils.py:834-843 in 5.24.0).
+            # transformers 5 gives yarn, longrope and llama3 an original length where none is stated (modeling_rope_utils.py:836-843 in 5.24.0).
             scaled = rope is not None and _original(holder, rope) is None and rope.kind not in ("llama3", "yarn", "longrope")
             return Context(int(size * factor) if scaled and factor is not None else size, holder.place(model, key))
     return None

@@ -25,7 +25,7 @@ _CACHES = (
     "quantized",
     "paged",
 )
-# Arguments of generate() that are no settings (configuration_utils.py:848-861 of 5.24.0).
+# Arguments of generate() that are no settings (configuration_utils.py:850-865 of 5.24.0).
 _ARGUMENTS = (
     "logits_processor",
     "stopping_criteria",
@@ -57,7 +57,7 @@ def refusals(content: Any) -> Iterator[Refusal]:
     for key, why in (*_alone(values), *_together(values)):
         everywhere = key not in _NOT_IN_4 and not (key == "cache_implementation" and values[key] == "dynamic_full")
         yield Refusal(key, why, everywhere)
-    if not values.get("_from_model_config"):  # such a file's further keys are not looked at (configuration_utils.py:494)
+    if not values.get("_from_model_config"):  # such a file's further keys are not looked at (configuration_utils.py:501)
         for key in _ARGUMENTS:
             if key in values:
                 yield Refusal(key, f"{value(key)} is an argument of `generate()` and no setting")
@@ -136,7 +136,7 @@ def _hashable_items(items: Any) -> bool:
 
 
 def unsavable(values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The keys for which save_pretrained of 4.57.6 raises ValueError, in the order of its checks (configuration_utils.py:545-656).
+    """The keys for which save_pretrained of 4.57.6 raises ValueError, in the order of its checks (configuration_utils.py:547-656).
 
     4.46.3 and 5.0.0 were run on those that need sampling, on pad_token_id and on length_penalty.
     """

@@ -26,7 +26,7 @@ class Rope(msgspec.Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """The type of scaling: rope_type, or for lack of that key the older `type` (modeling_rope_utils.py:879 in 5.24.0)."""
+        """The type of scaling: rope_type, or for lack of that key the older `type` (modeling_rope_utils.py:891 in 5.24.0)."""
         values = self.values or {}
         kind = values.get("rope_type", values.get("type", "default"))
         return kind if isinstance(kind, str) else ""
@@ -58,7 +58,7 @@ def ropes(model: Model) -> tuple[Rope, ...]:
     return tuple(found)
 
 
-# The settings that a type of scaling cannot do without (modeling_rope_utils.py:926-1083 in 5.24.0, :568-724 in 4.57.6, run with both).
+# The settings that a type of scaling cannot do without (modeling_rope_utils.py:932-1080 in 5.24.0, :568-716 in 4.57.6, run with both).
 _NEEDS = {
     "linear": ("factor",),
     "dynamic": ("factor",),
