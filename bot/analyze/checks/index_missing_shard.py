@@ -33,10 +33,9 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     before = missing(base)
     for index, files in missing(head).items():
         gone = [file for file in files if file not in before.get(index, ()) and file not in head.went]
-        if not has_weights(head) and has_weights(base) and gone:
-            yield _seen(head, index, gone, index)
-        elif has_weights(head) and has_weights(base) and before.get(index) and gone:
-            yield _seen(head, index, gone, f"{index}:more")
+        told = bool(before.get(index))  # of base, under the name of the index
+        if gone and has_weights(base) and (told or not has_weights(head)):
+            yield _seen(head, index, gone, f"{index}:more" if told else index)
 
 
 def _seen(model: Model, index: str, files: Iterable[str], key: str) -> Seen:

@@ -24,6 +24,8 @@ CHECK = Check(
     "both get a warning. The one finding in the corpus is true: the entry AutoConfig went with a rename.",
 )
 
+# What config.json of another library has instead: diffusers, timm, speculators (for which vLLM has a class).
+_OTHERS = ("_class_name", "_diffusers_version", "pretrained_cfg", "architecture", "speculators_config")
 # Libraries of which the card's name means that AutoConfig of transformers, or an engine built on it, is to load the model.
 _LIBRARIES = {"", "transformers", "peft", "vllm", "sglang", "sentence-transformers", "unsloth", "trl", "llama-factory", "axolotl"}
 
@@ -53,15 +55,11 @@ def find(model: Model) -> Iterator[Seen]:
 
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """A type that is gone: without a former one nothing says that there should be any."""
-    kind = base.mapping(FILE).get("model_type")
-    if (
-        not head.readable(FILE)
-        or head.mapping(FILE).get("model_type") is not None
-        or not isinstance(kind, str)
-        or _has_code(head)
-    ):
+    kind, config = base.mapping(FILE).get("model_type"), head.mapping(FILE)
+    if not head.readable(FILE) or config.get("model_type") is not None or _has_code(head):
         return
-    if knows_model_type(kind) or served_anyway(kind):
+    other = library(head) not in _LIBRARIES or any(key in config for key in _OTHERS)
+    if not other and (knows_model_type(kind) or served_anyway(kind)):
         yield Seen(
             key="model_type",
             title=f"{value('model_type')} {value(kind)} is gone: transformers cannot tell which configuration class to take",

@@ -53,7 +53,8 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
 
 
 def _differ(before: File, after: File) -> bool:
-    if before.oid and after.oid:
+    """A link that leads elsewhere, or to an edited file, is told by the content that it leads to."""
+    if before.oid and after.oid and "symlink" not in (before.kind, after.kind):
         return before.oid != after.oid
     return before.content is not None and after.content is not None and before.content != after.content
 
