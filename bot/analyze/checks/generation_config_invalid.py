@@ -36,6 +36,7 @@ def find(model: Model) -> Iterator[Seen]:
             key=FILE,
             title=f"{listed(stated)} {'without `do_sample`' if sampling else 'has no effect'}: {value(FILE)} loads, but cannot be saved",
             places=tuple(model.place(FILE, pointer(key)) for key in keys),
+            fix="" if sampling else "Take out what has no effect, or set what it needs to have one.",
         )
 
 

@@ -42,14 +42,17 @@ def find(model: Model) -> Iterator[Seen]:
             places=(token.place, found[1]) if beyond and found else (token.place,),
             severity=_severity(token, kept=kept),
             confidence="certain" if token.role else "likely",
-            detail="" if token.id >= 0 else _NEGATIVE,
+            detail="" if token.id >= 0 else _NEGATIVE + (_PADDING if token.name == "pad" else _FED),
         )
 
 
-_NEGATIVE = (
-    "transformers 5.12 and newer log that the id must lie within the vocabulary (run); the embedding counts it from the end, so that a token of the vocabulary is taken for "
-    "padding, and `generate()` feeds it to the model where sequences of a batch end early."
+# torch.nn.Embedding refuses a padding_idx at or beyond the number of rows, and adds that number to a negative one (torch/nn/modules/sparse.py, read).
+_NEGATIVE = "transformers 5.12 and newer log that the id must lie within the vocabulary (run); "
+_PADDING = (
+    "the embedding counts it from the end, so that a token of the vocabulary is taken for padding, and `generate()` feeds the id to the model where "
+    "sequences of a batch end early."
 )
+_FED = "looked up in the embedding it raises `IndexError`."
 
 
 def _severity(token: TokenId, *, kept: bool) -> Severity:
