@@ -10,9 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from bot.analyze.model.tokenizer_file import NotTokenizer, TokenizerFile, number, read, refusal
+from bot.analyze.model.tokenizer_file import NotTokenizer, TokenizerFile, number, read
+from bot.analyze.model.tokens import refusal
 from tests.changes import SNAPSHOTS
 from tests.conftest import SHARED, present
+from tests.models import model
 
 PIECES = ("a", "b", "c", "ab", "bc", "abc", "<x>", "<y>")
 MERGES = ("a b", "b c", "ab c", "a bc")
@@ -173,7 +175,7 @@ ACCEPTED = {
 
 def refused(content: bytes) -> bool:
     """Whether we say that the library refuses a file, for what it holds or for what its merges need."""
-    return isinstance(read(content), NotTokenizer) or refusal(content) is not None
+    return isinstance(read(content), NotTokenizer) or refusal(model({"tokenizer.json": content})) is not None
 
 
 def loads(content: bytes) -> bool:

@@ -13,7 +13,8 @@ from transformers import AutoTokenizer
 
 from bot.analyze.checks.tokenizer_json_unloadable import find
 from bot.analyze.model.components import fault
-from bot.analyze.model.pipeline import Pipeline, prefix
+from bot.analyze.model.pipeline import prefix
+from bot.analyze.model.tokenizer_parts import Pipeline
 from tests.models import model_of
 
 BPE = {

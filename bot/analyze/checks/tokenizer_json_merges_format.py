@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.folder import Model
-from bot.analyze.model.pipeline import merge_shape, tokens_of
+from bot.analyze.model.pipeline import tokens_of
+from bot.analyze.model.tokenizer_parts import merge_shape
 from bot.analyze.wording import value
 from bot.answer import Known
 

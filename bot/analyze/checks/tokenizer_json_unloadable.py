@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.model.components import fault
 from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model
-from bot.analyze.model.pipeline import lists_added_tokens
-from bot.analyze.model.tokenizer_file import NotTokenizer, is_tokenizer, refusal
-from bot.analyze.model.tokens import tokenizer_file
+from bot.analyze.model.tokenizer_file import NotTokenizer, is_tokenizer
+from bot.analyze.model.tokenizer_parts import lists_added_tokens
+from bot.analyze.model.tokens import refusal, tokenizer_file
 from bot.analyze.wording import value
 from bot.answer import Known
 
@@ -41,7 +40,7 @@ def find(model: Model) -> Iterator[Seen]:
     if isinstance(file.value, NotTokenizer):
         pointer, why = _pointed(file.value.message) if _is_tokenizer(model) else ("", "")
     else:
-        pointer, why = _fault(model)
+        pointer, why = refusal(model) or ("", "")
     if why:
         yield Seen(
             key=_FILE,
@@ -63,17 +62,6 @@ def _unlisted(model: Model) -> Iterator[Seen]:
             places=(model.place(_FILE),),
             engines=("transformers", "vllm", "sglang"),
         )
-
-
-def _fault(model: Model) -> tuple[str, str]:
-    """The pointer and the reason of a fault in a file that has the keys of a tokenizer."""
-    found = model.parsed(_FILE, fault)
-    if isinstance(found, Known) and found.value:
-        return found.value
-    refused = model.parsed(_FILE, refusal)
-    # Some components may have no type; the library then goes by their options.
-    why = refused.value if isinstance(refused, Known) and refused.value and "'None'" not in refused.value else ""
-    return "", why
 
 
 def _is_tokenizer(model: Model) -> bool:

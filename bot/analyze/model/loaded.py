@@ -11,11 +11,12 @@ import msgspec
 
 from bot.analyze.model.folder import Model
 from bot.analyze.model.given import Given, RefusedError, given, text
+from bot.analyze.model.merges import taken_merge
 from bot.analyze.model.sentencepiece import NotPieces
 from bot.analyze.model.sentencepiece import read as read_pieces
 from bot.analyze.model.tokenizer_class import FILE, candidates, rebuilds, row
-from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile, number, refusal, stray_merge
-from bot.analyze.model.tokens import needs_remote_code, tokenizer_file
+from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile, number
+from bot.analyze.model.tokens import needs_remote_code, refusal, tokenizer_file
 from bot.analyze.tables import tokenizers_of_4
 from bot.answer import Answer, Known, Missing, Unknown
 
@@ -142,9 +143,11 @@ def _start(model: Model, name: str, *, five: bool) -> _Start | Unknown:
     if isinstance(file.value, NotTokenizer):
         return Unknown(f"tokenizer.json {file.value.message}", file.places)
     # A class that builds its own pipeline takes vocabulary and merges only, and hands them to the same library.
-    refused = model.parsed("tokenizer.json", stray_merge if builds else refusal)
-    if isinstance(refused, Known) and refused.value is not None:
-        raise RefusedError(f"tokenizer.json is refused by the tokenizers library: {refused.value}")
+    read = file.value
+    taken = taken_merge(read.merges, read.vocab) if builds and read.merges is not None else ""
+    refused = ("", taken) if builds and taken else None if builds else refusal(model)
+    if refused is not None:
+        raise RefusedError(f"tokenizer.json is refused by the tokenizers library: {refused[1]}")
     return _Start(file.value, () if builds else file.value.added)
 
 

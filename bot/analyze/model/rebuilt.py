@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from bot.analyze.model.picks import BuiltPipeline
-from bot.analyze.model.pipeline import Component, Pipeline, steps
+from bot.analyze.model.tokenizer_parts import Component, Pipeline, steps
 
 SINGLE_DIGITS = "single digits"
 SPACE = "\u2581"  # ▁, which stands for a space in SentencePiece vocabularies

@@ -1,10 +1,11 @@
 """Read what a tokenizer.json says about ids, without building the tokenizer."""
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
+
+from bot.analyze.model.merges import Merges, stray_merge
 
 _Id = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
 
@@ -36,6 +37,8 @@ class _Entry(msgspec.Struct):
 class _Model(msgspec.Struct):
     vocab: dict[str, _Id] | list[tuple[str, float]] = {}
     type: Literal["BPE", "WordPiece", "WordLevel", "Unigram"] | None = None
+    merges: msgspec.Raw = msgspec.Raw()
+    continuing_subword_prefix: msgspec.Raw = msgspec.Raw()
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -55,18 +58,25 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 class TokenizerFile(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The tokens of a tokenizer.json: `vocab` maps pieces to ids, `size` counts its entries, `added` are the added tokens in file order.
 
-    `pad_token` is the one that a saved padding block names: it holds the role where no other file gives it a token.
+    `pad_token` is the one that a saved padding block names: it holds the role where no other file gives it a token. `merges` are those of a
+    BPE model, as text.
     """
 
     vocab: dict[str, int]
     size: int
     added: tuple[AddedToken, ...]
     pad_token: str = ""
+    merges: Merges | None = None
 
     @cached_property
     def pieces(self) -> dict[int, str]:
         """The piece of every id of the vocabulary."""
         return {number: piece for piece, number in self.vocab.items()}
+
+    @cached_property
+    def stray_merge(self) -> str:
+        """Why the library refuses the merges, "" when it does not. Worked out on demand: it takes longer than reading the file."""
+        return stray_merge(self.merges, self.vocab) if self.merges is not None else ""
 
 
 class NotTokenizer(msgspec.Struct, frozen=True):
@@ -89,7 +99,11 @@ def read(content: bytes) -> TokenizerFile | NotTokenizer:
     pad = _pad_token(parsed.padding)
     if isinstance(vocab, list):
         return TokenizerFile({piece: number for number, (piece, _) in enumerate(vocab)}, len(vocab), added, pad)
-    return TokenizerFile(vocab, len(vocab), added, pad)
+    model = parsed.model
+    bpe = model.type == "BPE" or (model.type is None and bool(bytes(model.merges)))
+    prefix = bytes(model.continuing_subword_prefix) not in (b"", b"null", b'""')
+    merges = Merges(model.merges, certain=model.type is not None, prefix=prefix) if bpe else None
+    return TokenizerFile(vocab, len(vocab), added, pad, merges)
 
 
 class _Padding(msgspec.Struct):
@@ -101,105 +115,6 @@ def _pad_token(block: msgspec.Raw) -> str:
         return msgspec.json.decode(block, type=_Padding).pad_token
     except msgspec.DecodeError:  # absent, null, or of another shape
         return ""
-
-
-class _Bpe(msgspec.Struct):
-    merges: list[str | tuple[str, str]] | dict[str, msgspec.Raw]
-    vocab: dict[str, int]
-    continuing_subword_prefix: str | None = None
-
-
-class _BpeFile(msgspec.Struct):
-    model: _Bpe
-
-
-class _Pipeline(msgspec.Struct):
-    normalizer: Any = None
-    pre_tokenizer: Any = None
-    post_processor: Any = None
-    decoder: Any = None
-
-
-# The components that tokenizers 0.23.3 knows; another type makes it refuse the file (run).
-_COMPONENTS = {
-    "normalizer": "BertNormalizer ByteLevel Lowercase NFC NFD NFKC NFKD Nmt Precompiled Prepend Replace Sequence Strip StripAccents",
-    "pre_tokenizer": "BertPreTokenizer ByteLevel CharDelimiterSplit Delimiter Digits FixedLength Metaspace Punctuation Sequence Split "
-    "UnicodeScripts Whitespace WhitespaceSplit",
-    "post_processor": "BertProcessing ByteLevel RobertaProcessing Sequence TemplateProcessing",
-    "decoder": "BPEDecoder ByteFallback ByteLevel CTC Fuse Metaspace Replace Sequence Strip WordPiece",
-}
-
-
-def refusal(content: bytes) -> str | None:
-    """Why the library refuses a file that `read` reads: an unknown component, or a merge whose pieces the vocabulary lacks; None when it does not.
-
-    Apart from `read`, since it takes as long again and an unchanged file need not be proved.
-    """
-    try:
-        pipeline = msgspec.json.decode(content, type=_Pipeline)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None  # `read` has said why
-    for part, known in _COMPONENTS.items():
-        stray = next((name for name in _types(getattr(pipeline, part)) if name not in known.split()), None)
-        if stray is not None:
-            return f"it has the unknown {part} {stray!r}"
-    merges = msgspec.json.decode(content, type=_Merges).model.merges
-    if bytes(merges).strip().startswith(b"{"):
-        return "its merges are an object"
-    return stray_merge(content)
-
-
-class _MergesModel(msgspec.Struct):
-    merges: msgspec.Raw = msgspec.Raw()
-
-
-class _Merges(msgspec.Struct):
-    model: _MergesModel
-
-
-def _types(component: Any, depth: int = 0) -> Iterator[str]:
-    """The types of a component and of those inside it."""
-    if not isinstance(component, dict) or depth > 20:
-        return
-    row = cast("dict[str, Any]", component)
-    yield str(row.get("type"))
-    for key in ("normalizers", "pretokenizers", "processors", "decoders"):
-        for inner in row.get(key) or ():
-            yield from _types(inner, depth + 1)
-
-
-def stray_merge(content: bytes) -> str | None:
-    """What the merges of a BPE vocabulary need and it does not have; None where they need nothing."""
-    kind = msgspec.json.decode(content, type=_Kind).model
-    if kind.type not in (None, "BPE") or (kind.type is None and isinstance(kind.vocab, list)):
-        return None
-    try:
-        model = msgspec.json.decode(content, type=_BpeFile).model
-    except msgspec.DecodeError as error:
-        return None if kind.type is None else f"its merges cannot be read ({error})"
-    if model.continuing_subword_prefix:
-        return None
-    vocab = model.vocab
-    for merge in model.merges:
-        if isinstance(merge, str) and merge.startswith("#version"):
-            continue  # the first line of a merges.txt
-        pair = merge if isinstance(merge, tuple) else tuple(merge.split(" "))
-        if len(pair) != 2:
-            return f"its merge {merge!r} is no pair"
-        left, right = pair
-        if left not in vocab or right not in vocab or left + right not in vocab:
-            piece = next(piece for piece in (left, right, left + right) if piece not in vocab)
-            return f"its merges need {piece!r}, which is not in the vocabulary"
-    return None
-
-
-class _KindModel(msgspec.Struct):
-    type: str | None = None
-    vocab: dict[str, msgspec.Raw] | list[msgspec.Raw] = {}
-
-
-class _Kind(msgspec.Struct):
-    model: _KindModel
 
 
 def number(file: TokenizerFile, added: tuple[AddedToken, ...], taken: dict[str, int] | None = None) -> dict[str, int]:

@@ -6,9 +6,10 @@ from typing import Any, cast
 
 import msgspec
 
+from bot.analyze.model.components import fault
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.tokenizer_class import candidates, roles
-from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile, number, read, refusal
+from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile, number, read
 from bot.answer import Answer, Known, Missing, Unknown
 from bot.place import Place
 
@@ -71,6 +72,21 @@ def tokenizer_file(model: Model) -> Answer[TokenizerFile | NotTokenizer]:
 
 
 @fact
+def refusal(model: Model) -> tuple[str, str] | None:
+    """The pointer and the reason, in a clause, why the library refuses a tokenizer.json that can be read as one; None when it does not.
+
+    To be asked for only where it matters: it takes as long again as reading the file, and an unchanged one need not be proved.
+    """
+    file = tokenizer_file(model)
+    if not isinstance(file, Known) or not isinstance(file.value, TokenizerFile):
+        return None
+    part = model.parsed("tokenizer.json", fault)
+    if isinstance(part, Known) and part.value:
+        return part.value
+    return ("/model/merges", file.value.stray_merge) if file.value.stray_merge else None
+
+
+@fact
 def tokens(model: Model) -> Answer[TokenTable]:
     """The token table: from tokenizer.json, or without one from what tokenizer_config.json declares.
 
@@ -81,10 +97,8 @@ def tokens(model: Model) -> Answer[TokenTable]:
     entries = _entries(model)
     if isinstance(file, Known) and isinstance(file.value, NotTokenizer):
         return Unknown(f"tokenizer.json {file.value.message}", file.places)
-    if isinstance(file, Known) and "tokenizer.json" not in model.settled:
-        refused = model.parsed("tokenizer.json", refusal)
-        if isinstance(refused, Known) and refused.value is not None:
-            return Unknown(f"tokenizer.json is refused by the tokenizers library: {refused.value}", refused.places)
+    if isinstance(file, Known) and "tokenizer.json" not in model.settled and (why := refusal(model)):
+        return Unknown(f"tokenizer.json is refused by the tokenizers library: {why[1]}", file.places)
     if isinstance(file, Known) and isinstance(file.value, TokenizerFile):
         ids = number(file.value, file.value.added)
         flags = {token.content: (token.special, f"/added_tokens/{i}") for i, token in enumerate(file.value.added)}
