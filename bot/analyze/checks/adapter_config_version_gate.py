@@ -14,7 +14,7 @@ CHECK = Check(
     says="asks for a newer PEFT than before",
     sees="keys of a LoRA configuration in head that PEFT knows only since a later release than all keys of base",
     why="PEFT up to 0.13 raises `TypeError: LoraConfig.__init__() got an unexpected keyword argument …` for such a key, whatever its value; 0.14 and newer warn and "
-    "ignore it (0.14.0 config.py:153-163).",
+    "ignore it (0.13.2 config.py:119, 0.14.0 config.py:153-163).",
     fix="Save the adapter with the oldest PEFT that your readers use, or take keys with the default value out.",
     wrong_when="base already needed that release, or only peft_version is new where PEFT 0.14 was needed before",
     severity="note",

@@ -13,7 +13,7 @@ CHECK = Check(
     says="asks for code that is not in the repository",
     sees="a reference of `auto_map` in `config.json`, `tokenizer_config.json` or a processor's file to a module of this folder without such a .py file",
     why="Whoever trusts the repository's code cannot load it: `OSError: … does not appear to have a file named …` "
-    "(transformers 5.24.0 dynamic_module_utils.py:592, run; also where transformers has a class of its own), and so in vLLM and sglang.",
+    "(transformers 5.24.0 dynamic_module_utils.py:420, run; also where transformers has a class of its own), and so in vLLM and sglang.",
     fix="Add the file, or take the entry out of `auto_map`.",
     wrong_when="the code is taken from another repository",
     severity="error",
@@ -28,7 +28,7 @@ def find(model: Model) -> Iterator[Seen]:
     whole = has_weights(model) or any(name.endswith(".py") for name in model.files)
     missing: dict[str, list[Reference]] = {}
     for row in references(model):
-        # "a.b.Class" is refused by transformers even when there is an a.b.py (ValueError: too many values to unpack, run)
+        # "a.b.Class" is refused by transformers even when there is an a.b.py (ValueError: too many values to unpack, dynamic_module_utils.py:609 in 5.24.0, run)
         if not row.repository and ("." in row.module or not model.has(row.path)):
             missing.setdefault(f"{row.file}:{row.module}" if whole else row.file, []).append(row)
     for key, rows in missing.items():

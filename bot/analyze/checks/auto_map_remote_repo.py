@@ -12,7 +12,7 @@ CHECK = Check(
     says="makes readers run code of another repository",
     sees="a reference of `auto_map` with the name of a repository in front (owner/name--module.Class)",
     why="Whoever trusts this repository runs what the other one holds at that time: nothing pins its revision "
-    "(transformers 5.24.0 dynamic_module_utils.py:584-600), and without network or when it goes, loading fails.",
+    "(transformers 5.24.0 dynamic_module_utils.py:604-624), and without network or when it goes, loading fails.",
     fix="Copy the code into this repository, and name it without the repository in front.",
     wrong_when="the code is named without a repository",
     severity="note",

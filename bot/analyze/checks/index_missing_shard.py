@@ -52,7 +52,7 @@ def _seen(model: Model, index: str, files: Iterable[str], key: str) -> Seen:
 
 
 def _severity(model: Model, index: str) -> Severity:
-    """Transformers and vLLM take safetensors where there are any, and look at no other index (modeling_utils.py:589-619 in 5.24.0)."""
+    """Transformers and vLLM take safetensors where there are any, and look at no other index (modeling_utils.py:591-619 in 5.24.0)."""
     complete = model.has("model.safetensors") or any(
         name.endswith(".safetensors.index.json") and not any(not model.has(file) for file in files)
         for name, files in indexes(model).items()

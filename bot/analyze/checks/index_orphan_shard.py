@@ -13,7 +13,7 @@ CHECK = Check(
     sees="a file of the same format as an index beside it, called as the model's files are (`model.safetensors`, `model-00001-of-00002.safetensors`, `model…`), "
     "that no `weight_map` of the folder names",
     why="Loaders that take every file by its ending or its first letters (mlx-lm, TGI, converters to GGUF) load it as well, transformers takes `model.safetensors` "
-    "before any index (5.24.0 modeling_utils.py:589-605), and the others read only what the index names.",
+    "before any index (5.24.0 modeling_utils.py:591-604), and the others read only what the index names.",
     fix="Delete the file, or write the index anew.",
     wrong_when="it is of another format, an adapter, a variant such as `model.fp16.safetensors`, Mistral's `consolidated.safetensors`, or called otherwise than the model",
     severity="warning",

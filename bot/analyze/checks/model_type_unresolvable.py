@@ -15,7 +15,7 @@ CHECK = Check(
     title="No engine knows the model_type",
     says="names a kind of model that no engine knows",
     sees="a model_type of config.json that neither transformers 4.57.6 nor 5.24.0 has and no AutoConfig in auto_map, or a model_type that base had and head has not",
-    why="AutoConfig raises `ValueError: … model type … but Transformers does not recognize this architecture` (5.24.0 models/auto/configuration_auto.py:438, run), and with "
+    why="AutoConfig raises `ValueError: … model type … but Transformers does not recognize this architecture` (5.24.0 models/auto/configuration_auto.py:442, run), and with "
     "it vLLM and sglang do not start.",
     fix="Write the model_type of a class that exists, or add the code and an entry AutoConfig in auto_map.",
     wrong_when="vLLM or sglang bring a class of their own, the card names a library other than transformers, or base had no model_type either (timm, diffusers and others need none)",

@@ -14,7 +14,7 @@ CHECK = Check(
     says="names a tokenizer class that nobody has",
     sees="a tokenizer_class (config.json's where tokenizer_config.json has none) that neither transformers 4.57.6 nor 5.24.0 has, without AutoTokenizer in auto_map",
     why="transformers 4 raises `ValueError: Tokenizer class … does not exist or is not currently imported` (4.57.6 tokenization_auto.py:1154, run); transformers 5 takes "
-    "tokenizer.json as it stands without a word, and what the class did besides is lost (5.24.0 tokenization_auto.py:908, run).",
+    "tokenizer.json as it stands without a word, and what the class did besides is lost (5.24.0 tokenization_auto.py:982, run).",
     fix="Name a class of transformers, such as `PreTrainedTokenizerFast`, or add the code and an entry AutoTokenizer in auto_map.",
     wrong_when="the class is one of transformers 4 or 5, or auto_map of the same file brings a tokenizer along",
     severity="warning",

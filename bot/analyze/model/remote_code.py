@@ -1,6 +1,6 @@
 """The code that a model repository asks its readers to run: what auto_map names, and the files that this reaches.
 
-Source: transformers 5.24.0, dynamic_module_utils.py:113-166 and :592-610 (run). vLLM and sglang load such code through it as well.
+Source: transformers 5.24.0, dynamic_module_utils.py:123-173 and :604-624 (run). vLLM and sglang load such code through it as well.
 """
 
 import re
@@ -25,7 +25,7 @@ FILES = (
     "video_preprocessor_config.json",
     "generation_config.json",
 )
-# transformers 5 keeps what preprocessor_config.json and others held inside processor_config.json (image_processing_base.py:290-330 in 5.24.0).
+# transformers 5 keeps what preprocessor_config.json and others held inside processor_config.json (image_processing_base.py:290-344 in 5.24.0).
 _INSIDE = ("image_processor", "feature_extractor", "video_processor", "audio_processor")
 _MOST = 200  # references of a folder; there are some fifty Auto classes
 
