@@ -36,12 +36,12 @@ def byte_letters() -> list[str]:
     return [chr(byte) for byte in shown] + [chr(256 + n) for n in range(len(hidden))]
 
 
-def tokenizer_json() -> str:
-    """A byte-level BPE tokenizer of about 11 MB, always the same, in the layout that the library writes."""
+def tokenizer_json(length: int = BYTES) -> str:
+    """A byte-level BPE tokenizer of about `length` bytes, always the same, in the layout that the library writes."""
     chance = random.Random(1)
     tokens = byte_letters()
     known, merges, size = set(tokens), list[list[str]](), 0
-    while size < BYTES:
+    while size < length:
         # Mostly short words grown from earlier ones, as training leaves them.
         left, right = tokens[int(len(tokens) * chance.random() ** 2)], tokens[int(len(tokens) * chance.random() ** 3)]
         if len(left + right) <= 16 and left + right not in known:

@@ -4,6 +4,7 @@ Started by bot/analyze/jail.py. It confines itself before it opens the first con
 """
 
 import codecs
+import gc
 import importlib
 import os
 import sys
@@ -46,6 +47,7 @@ def main() -> None:
     reader = Reader({path.name: partial(_read, contents, path.name) for path in (folder / "contents").iterdir()})
     _warm_for(exchange)
     describe = _describer(exchange.task)
+    gc.disable()  # a short life within a limit of memory: looking for cycles among a million tokens takes longer than reading them
     missing = confine(seconds=SECONDS, memory=MEMORY)
     WATCH.note = _note
     WATCH.seconds = ALL_SECONDS

@@ -14,7 +14,7 @@ from transformers import AutoTokenizer
 from bot.analyze.checks.tokenizer_json_unloadable import find
 from bot.analyze.model.components import fault
 from bot.analyze.model.pipeline import prefix
-from bot.analyze.model.tokenizer_parts import Pipeline
+from bot.analyze.model.tokenizer_parts import Pipeline, read_parts
 from tests.models import model_of
 
 BPE = {
@@ -121,6 +121,13 @@ def refused(file: Any) -> str:
     return ""
 
 
+def faulty(file: dict[str, Any]) -> tuple[str, str] | None:
+    """What we find wrong with the parts of a file."""
+    content = json.dumps(file).encode()
+    parts = read_parts(content)
+    return fault(parts, content) if parts is not None else ("", "its parts cannot be read")
+
+
 def changed(part: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """A part with one option left out or holding another value."""
     yield "whole", part
@@ -139,7 +146,7 @@ def test_a_part_is_refused_where_the_library_refuses_it(name: str) -> None:
         assert refused({**FILE, name: whole}) == ""
         for what, part in changed(whole):
             file = {**FILE, name: part}
-            ours, theirs = fault(json.dumps(file).encode()), refused(file)
+            ours, theirs = faulty(file), refused(file)
             refusals += bool(theirs)
             if bool(ours) != bool(theirs):
                 wrong.append((whole.get("type", name), what, ours, theirs))
@@ -151,7 +158,7 @@ def test_a_part_is_refused_where_the_library_refuses_it(name: str) -> None:
 @pytest.mark.parametrize("other", ["ByteLevel", [], 3, True])
 def test_a_part_that_is_no_object_is_refused(part: str, other: Any) -> None:
     file = {**FILE, part: other}
-    assert fault(json.dumps(file).encode()) is not None
+    assert faulty(file) is not None
     assert refused(file)
 
 
@@ -161,7 +168,7 @@ def test_a_part_that_is_no_object_is_refused(part: str, other: Any) -> None:
 def test_a_pattern_with_an_open_bracket_is_refused(regex: str) -> None:
     split = {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False}
     file = {**FILE, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split]}}
-    assert bool(fault(json.dumps(file).encode())) == bool(refused(file))
+    assert bool(faulty(file)) == bool(refused(file))
 
 
 PROCESSORS: tuple[Any, ...] = (

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
-from bot.analyze.model.tokenizer_parts import DEEPEST, Component, read_parts, steps
+from bot.analyze.model.tokenizer_parts import DEEPEST, Component, Options, Pipeline, steps
 
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 _U32 = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
@@ -116,14 +116,6 @@ class _Padding(msgspec.Struct):
     pad_to_multiple_of: _Count | None = None
 
 
-class _Typed(msgspec.Struct):
-    type: str | None = None
-
-
-class _TypedFile(msgspec.Struct):
-    model: _Typed
-
-
 class _Unigram(msgspec.Struct):
     vocab: list[tuple[str, float]]
     unk_id: _Count | None = None
@@ -144,20 +136,16 @@ _BPE = _options(
     byte_fallback=(bool | None, None),
     ignore_merges=(bool | None, None),
 )
-# The file by the type of its model.
-_FILES: dict[str, type[msgspec.Struct]] = {
-    "BPE": _options(model=_BPE),
-    "WordPiece": _options(model=_options(unk_token=str, continuing_subword_prefix=str, max_input_chars_per_word=_Count)),
-    "WordLevel": _options(model=_options(unk_token=str)),
-    "Unigram": _UnigramFile,
+# The options by the type of the model.
+_MODELS: dict[str, type[msgspec.Struct]] = {
+    "BPE": _BPE,
+    "WordPiece": _options(unk_token=str, continuing_subword_prefix=str, max_input_chars_per_word=_Count),
+    "WordLevel": _options(unk_token=str),
 }
 
 
-def fault(content: bytes) -> tuple[str, str] | None:
+def fault(found: Pipeline, content: bytes) -> tuple[str, str] | None:
     """What is wrong with a part of a file that is otherwise a tokenizer: (pointer, clause); None when nothing was seen."""
-    found = read_parts(content)
-    if found is None:
-        return None
     for part, kinds in _KINDS.items():
         why = _part(part, kinds, getattr(found, part))
         if why:
@@ -167,7 +155,7 @@ def fault(content: bytes) -> tuple[str, str] | None:
         why = _misfit(block, kind) if block is not None else ""
         if why:
             return f"/{part}", f"{part}: {why}"
-    return _model_fault(content)
+    return _model_fault(found.model, content)
 
 
 def _part(part: str, kinds: dict[str, type[msgspec.Struct]], value: Any) -> str:
@@ -254,20 +242,21 @@ def _charsmap_fault(step: Component) -> str:
     return "its charsmap is empty" if empty else ""
 
 
-def _model_fault(content: bytes) -> tuple[str, str] | None:
+def _model_fault(options: Options, content: bytes) -> tuple[str, str] | None:
     """Options of the model; a file whose model has no type is tried as each, so that nothing can be said."""
+    if options.type == "Unigram":
+        return _unigram_fault(content)
+    kind = _MODELS.get(options.type) if isinstance(options.type, str) else None
+    stated = {name: value for name, value in msgspec.structs.asdict(options).items() if value is not msgspec.UNSET}
+    why = _misfit(stated, kind) if kind else ""
+    return ("/model", f"model {options.type}: {why}") if why else None
+
+
+def _unigram_fault(content: bytes) -> tuple[str, str] | None:
     try:
-        name = msgspec.json.decode(content, type=_TypedFile).model.type
-    except msgspec.DecodeError:
-        return None
-    if name not in _FILES:
-        return None
-    try:
-        decoded = msgspec.json.decode(content, type=_FILES[name])
+        model = msgspec.json.decode(content, type=_UnigramFile).model
     except msgspec.DecodeError as error:
-        return "/model", f"model {name}: {error}"
-    if isinstance(decoded, _UnigramFile):
-        size, unknown = len(decoded.model.vocab), decoded.model.unk_id
-        if unknown is not None and unknown >= size:
-            return "/model", f"Unigram of {size} pieces names number {unknown} as the unknown one"
+        return "/model", f"model Unigram: {error}"
+    if model.unk_id is not None and model.unk_id >= len(model.vocab):
+        return "/model", f"Unigram of {len(model.vocab)} pieces names number {model.unk_id} as the unknown one"
     return None

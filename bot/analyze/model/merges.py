@@ -1,7 +1,7 @@
 """The merges of a BPE tokenizer.json, held against its vocabulary."""
 
-from itertools import chain
-from operator import methodcaller
+from itertools import chain, starmap
+from operator import add, methodcaller
 from typing import Any
 
 import msgspec
@@ -39,7 +39,7 @@ def taken_merge(merges: Merges, vocab: dict[str, int]) -> str:
 
 
 def _pairs_known(pairs: list[Pair], vocab: dict[str, int]) -> bool:
-    return set(chain.from_iterable(pairs)) <= vocab.keys() and all(map(vocab.__contains__, map("".join, pairs)))
+    return set(chain.from_iterable(pairs)) <= vocab.keys() and all(map(vocab.__contains__, starmap(add, pairs)))
 
 
 def _strings_known(texts: list[str], vocab: dict[str, int]) -> bool:

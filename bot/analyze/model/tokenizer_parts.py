@@ -11,10 +11,17 @@ _INNER = ("normalizers", "pretokenizers", "processors", "decoders")
 
 
 class Options(msgspec.Struct, frozen=True):
-    """The options of the model that decide about ids, without vocabulary and merges."""
+    """The options of the model, without vocabulary and merges; UNSET for one that is left out."""
 
     type: Any = None
-    byte_fallback: Any = None
+    byte_fallback: Any = msgspec.UNSET
+    continuing_subword_prefix: Any = msgspec.UNSET
+    dropout: Any = msgspec.UNSET
+    end_of_word_suffix: Any = msgspec.UNSET
+    fuse_unk: Any = msgspec.UNSET
+    ignore_merges: Any = msgspec.UNSET
+    max_input_chars_per_word: Any = msgspec.UNSET
+    unk_token: Any = msgspec.UNSET
 
 
 class Pipeline(msgspec.Struct, frozen=True, eq=False):
