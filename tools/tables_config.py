@@ -131,9 +131,11 @@ def row(cls: type[PreTrainedConfig]) -> dict[str, Any]:
     by_kind: dict[str, list[str]] = {}
     for name, kind in sorted(kinds.items()):
         by_kind.setdefault(json.dumps(kind), []).append(name)
+    nested, replaced = _nested(cls)
     found = {
         "fields": by_kind,
-        "nested": _nested(cls),
+        "nested": nested,
+        "replaced": replaced,
         "divides": _divides(cls),
         "layers": _layers(cls, kinds),
         **_positions(cls),
@@ -141,18 +143,49 @@ def row(cls: type[PreTrainedConfig]) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value}
 
 
-def _nested(cls: type[PreTrainedConfig]) -> dict[str, str]:
-    """The nested configurations that a class builds from objects, by key: the class of each, or "auto:" with the model type for lack of one."""
+def _nested(cls: type[PreTrainedConfig]) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """The nested configurations that a class builds from objects, by key: the class of each, or "auto:" with the model type for lack of one.
+
+    With them the fields that the class sets itself, whatever the object says.
+    """
     found: dict[str, str] = {}
+    replaced: dict[str, list[str]] = {}
     for key, spec in _specs(cls).items():
         fixed = issubclass(spec.config_class, PreTrainedConfig)
         if key in _SKIPPED or not (fixed or spec.model_type in CONFIG_MAPPING):
             continue
         inner = spec.config_class if fixed else CONFIG_MAPPING[spec.model_type]
         start = {} if fixed else {"model_type": spec.model_type}
-        if _strict(cls, lambda values, key=key, start=start: {key: start | values}, inner):
+        names = _replaced(cls, key, inner, start)
+        if names is not None and _strict(cls, lambda values, key=key, start=start: {key: start | values}, inner):
             found[key] = inner.__name__ if fixed else f"auto:{spec.model_type}"
-    return found
+            replaced |= {key: names} if names else {}
+    return found, replaced
+
+
+class _ReachedError(Exception):
+    """Raised in place of making a nested configuration."""
+
+
+def _replaced(cls: type[PreTrainedConfig], key: str, inner: type[PreTrainedConfig], start: dict[str, Any]) -> list[str] | None:
+    """The fields of a nested configuration that its parent sets whatever config.json says; None when that cannot be seen."""
+    marks = {name: f"mark of {name}" for name in typed(inner)}
+    seen: list[dict[str, Any]] = []
+    original = inner.__init__
+
+    def record(_: Any, *__: Any, **values: Any) -> None:
+        seen.append(values)
+        raise _ReachedError
+
+    type.__setattr__(inner, "__init__", record)
+    try:
+        cls.from_dict({key: start | marks})
+    except Exception:  # noqa: BLE001 - what the parent cannot make of the marks it would have changed
+        pass
+    finally:
+        type.__setattr__(inner, "__init__", original)
+    reached = next((values for values in seen if any(values.get(name) == mark for name, mark in marks.items())), None)
+    return None if reached is None else [name for name, mark in marks.items() if reached.get(name) != mark]
 
 
 def _positions(cls: type[PreTrainedConfig]) -> dict[str, int]:
@@ -188,10 +221,13 @@ def text() -> str:
     transformers.logging.set_verbosity(logging.CRITICAL)
     rows = {name: found for name, cls in sorted(_classes().items()) if (found := row(cls))}
     kinds = sorted({kind for found in rows.values() for kind in found["fields"]})
-    names = sorted({name for found in rows.values() for group in found["fields"].values() for name in group})
+    groups = [group for found in rows.values() for group in (*found["fields"].values(), *found.get("replaced", {}).values())]
+    names = sorted({name for group in groups for name in group})
     number = {name: i for i, name in enumerate(names)}
     for found in rows.values():
         found["fields"] = {str(kinds.index(kind)): [number[name] for name in group] for kind, group in found["fields"].items()}
+        if "replaced" in found:
+            found["replaced"] = {key: [number[name] for name in group] for key, group in found["replaced"].items()}
     older: dict[str, str] = vars(configuration_utils)["_LEGACY_LAYER_TYPE_REMAP"]  # names that are still read
     header = {
         "kinds": [json.loads(kind) for kind in kinds],

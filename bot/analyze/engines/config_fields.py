@@ -23,10 +23,15 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """A class of the table: field numbers by kind, the classes of nested configurations, the validators that can be stated, the default of max_position_embeddings."""
+    """A class of the table: field numbers by kind, and the classes of the configurations that it builds.
+
+    `replaced` are fields of those that the class itself sets, `divides` and `layers` validators that can be stated, `positions` the default of
+    max_position_embeddings.
+    """
 
     fields: dict[str, list[int]]
     nested: dict[str, str] = {}
+    replaced: dict[str, list[int]] = {}
     divides: list[str] = []
     layers: list[str] = []
     positions: int | None = None
@@ -86,8 +91,10 @@ def _of_class(tables: FieldTables, name: str, values: dict[str, Any], path: tupl
         if isinstance(below, dict):
             nested = cast("dict[str, Any]", below)
             owner = tables.classes.get(_model_type(nested) or inner[5:], "") if inner.startswith("auto:") else inner
+            replaced = {tables.names[number] for number in row.replaced.get(key, ())}
             if owner in tables.rows:
-                yield from _of_class(tables, owner, nested, (*path, key))
+                kept = {name: value for name, value in nested.items() if name not in replaced}
+                yield from _of_class(tables, owner, kept, (*path, key))
 
 
 def _of_validators(tables: FieldTables, row: _Row, name: str, values: dict[str, Any], path: tuple[str, ...]) -> Iterator[Refused]:
