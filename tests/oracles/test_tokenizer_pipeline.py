@@ -12,9 +12,10 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
 from bot.analyze.checks.tokenizer_json_unloadable import find
+from bot.analyze.model import tokenizer_file
 from bot.analyze.model.components import fault
 from bot.analyze.model.pipeline import prefix
-from bot.analyze.model.tokenizer_parts import Pipeline, read_parts
+from bot.analyze.model.tokenizer_parts import Pipeline
 from tests.models import model_of
 
 BPE = {
@@ -124,8 +125,8 @@ def refused(file: Any) -> str:
 def faulty(file: dict[str, Any]) -> tuple[str, str] | None:
     """What we find wrong with the parts of a file."""
     content = json.dumps(file).encode()
-    parts = read_parts(content)
-    return fault(parts, content) if parts is not None else ("", "its parts cannot be read")
+    read = tokenizer_file.read(content)
+    return fault(read.parts, content) if isinstance(read, tokenizer_file.TokenizerFile) else ("", read.message)
 
 
 def changed(part: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -34,11 +34,12 @@ def find(model: Model) -> Iterator[Seen]:
     loaded = table(model)
     browser = isinstance(loaded, Known) and loaded.value.file == "tokenizer.json"
     added = numbered(file.value) if browser else number(file.value, file.value.added)
-    used = {*file.value.vocab.values(), *added.values()}
-    highest = max(used, default=-1)
-    unused = highest + 1 - len(used)
+    behind = {i for i in added.values() if i not in file.value.ids}
+    highest = max(file.value.largest, *behind) if behind else file.value.largest
+    unused = highest + 1 - len(file.value.ids) - len(behind)
     if not unused:
         return
+    used = file.value.ids | behind
     first = next(i for i in range(len(used) + 1) if i not in used)
     what = (
         f"Of the ids up to {highest} {unused} {'are' if unused > 1 else 'is'} unused, {'the first ' if unused > 1 else ''}{first}"

@@ -57,7 +57,8 @@ def _beyond(model: Model, table: TokenTable, size: int) -> tuple[list[Token], di
     placeholders = {token.id for token in token_ids(model) if not token.role}
     added = [token for token in table.added.values() if token.id >= size and token.id not in placeholders]
     known = {token.id for token in table.added.values()}
-    pieces = {number: text for text, number in table.file.vocab.items() if number >= size and number not in known}
+    outside = table.file.vocab if table.file.largest >= size else {}
+    pieces = {number: text for text, number in outside.items() if number >= size and number not in known}
     return added, pieces
 
 

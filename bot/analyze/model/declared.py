@@ -97,8 +97,9 @@ def renumbered(model: Model) -> tuple[tuple[Declared, int], ...]:
         not isinstance(table, Known) or table.value.declared or not table.value.file.vocab
     ):  # an empty vocabulary stands for a file of another kind
         return ()
-    own = {row.text for row in of_table(model, "added_tokens")} | table.value.file.vocab.keys()
-    rows = (r for r in declared(model) if r.read and r.id is not None and (r.file == "tokenizer.json" or r.text not in own))
+    own, vocab = {row.text for row in of_table(model, "added_tokens")}, table.value.file.vocab
+    every = (r for r in declared(model) if r.read and r.id is not None)
+    rows = (r for r in every if r.file == "tokenizer.json" or (r.text not in own and r.text not in vocab))
     ids = ((row, table.value.id_of(row.text)) for row in rows)
     return tuple((row, number) for row, number in ids if number is not None and number != row.id)
 
@@ -112,7 +113,9 @@ def shared(model: Model) -> dict[tuple[str, int], tuple[Declared, ...]]:
     table = tokens(model)
     if not isinstance(table, Known):
         return {}
-    pieces = table.value.file.pieces if table.value.complete else {}
+    file = table.value.file
+    taken = any(row.id in file.ids and file.vocab.get(row.text) != row.id for row in of_table(model, "added_tokens"))
+    pieces = file.pieces if table.value.complete and taken else {}
     groups: dict[tuple[str, int], list[Declared]] = {}
     for row in declared(model):
         if row.read and row.id is not None and row.text:

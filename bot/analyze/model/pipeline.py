@@ -3,20 +3,17 @@
 from collections.abc import Iterator
 from typing import Any, cast
 
-from bot.analyze.model.folder import Model, fact
+from bot.analyze.model.folder import Model
 from bot.analyze.model.tokenizer_file import TokenizerFile
-from bot.analyze.model.tokenizer_parts import Component, Pipeline, read_parts, steps
+from bot.analyze.model.tokenizer_parts import Component, Pipeline, steps
 from bot.analyze.model.tokens import tokenizer_file
 from bot.answer import Known
 
 
-@fact
 def pipeline(model: Model) -> Pipeline | None:
     """The pipeline of a folder's tokenizer.json; None when there is no tokenizer that could be read."""
-    if not isinstance(tokens_of(model), TokenizerFile):
-        return None
-    answer = model.parsed("tokenizer.json", read_parts)
-    return answer.value if isinstance(answer, Known) else None
+    file = tokens_of(model)
+    return file.parts if file is not None else None
 
 
 def tokens_of(model: Model) -> TokenizerFile | None:

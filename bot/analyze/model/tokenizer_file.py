@@ -6,7 +6,9 @@ from typing import Annotated, Any, Literal, cast
 import msgspec
 
 from bot.analyze.model.merges import Merges, stray_merge
+from bot.analyze.model.tokenizer_parts import Options, Pipeline
 
+_PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding")
 _Id = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
 
 
@@ -34,11 +36,10 @@ class _Entry(msgspec.Struct):
     normalized: bool
 
 
-class _Model(msgspec.Struct):
-    vocab: dict[str, _Id] | list[tuple[str, float]] = {}
+class _Model(Options, frozen=True):
+    vocab: dict[str, _Id] | list[tuple[str, float]] = msgspec.field(default_factory=dict[str, int])
     type: Literal["BPE", "WordPiece", "WordLevel", "Unigram"] | None = None
     merges: msgspec.Raw = msgspec.Raw()
-    continuing_subword_prefix: msgspec.Raw = msgspec.Raw()
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -47,31 +48,47 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     model: _Model
     added_tokens: list[_Entry] = []
     version: Literal["1.0"] = "1.0"
-    truncation: msgspec.Raw = msgspec.Raw()
-    padding: msgspec.Raw = msgspec.Raw()
-    normalizer: msgspec.Raw = msgspec.Raw()
-    pre_tokenizer: msgspec.Raw = msgspec.Raw()
-    post_processor: msgspec.Raw = msgspec.Raw()
-    decoder: msgspec.Raw = msgspec.Raw()
+    truncation: Any = None
+    padding: Any = None
+    normalizer: Any = None
+    pre_tokenizer: Any = None
+    post_processor: Any = None
+    decoder: Any = None
 
 
 class TokenizerFile(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The tokens of a tokenizer.json: `vocab` maps pieces to ids, `size` counts its entries, `added` are the added tokens in file order.
 
-    `pad_token` is the one that a saved padding block names: it holds the role where no other file gives it a token. `merges` are those of a
-    BPE model, as text.
+    `parts` are those around the vocabulary, `merges` those of a BPE model, as text.
     """
 
     vocab: dict[str, int]
     size: int
     added: tuple[AddedToken, ...]
-    pad_token: str = ""
+    parts: Pipeline = Pipeline()
     merges: Merges | None = None
+
+    @property
+    def pad_token(self) -> str:
+        """The token that a saved padding block names: it holds the role where no other file gives it one."""
+        block = self.parts.padding
+        named = cast("dict[str, Any]", block).get("pad_token") if isinstance(block, dict) else None
+        return named if isinstance(named, str) else ""
 
     @cached_property
     def pieces(self) -> dict[int, str]:
         """The piece of every id of the vocabulary."""
         return {number: piece for piece, number in self.vocab.items()}
+
+    @cached_property
+    def ids(self) -> frozenset[int]:
+        """The ids of the vocabulary."""
+        return frozenset(self.vocab.values())
+
+    @cached_property
+    def largest(self) -> int:
+        """The largest id of the vocabulary, -1 for an empty one."""
+        return max(self.ids, default=-1)
 
     @cached_property
     def stray_merge(self) -> str:
@@ -96,25 +113,16 @@ def read(content: bytes) -> TokenizerFile | NotTokenizer:
         return NotTokenizer(f"is no tokenizer that the tokenizers library loads: {error}")
     vocab = parsed.model.vocab
     added = tuple(AddedToken(**msgspec.structs.asdict(entry)) for entry in parsed.added_tokens)
-    pad = _pad_token(parsed.padding)
-    if isinstance(vocab, list):
-        return TokenizerFile({piece: number for number, (piece, _) in enumerate(vocab)}, len(vocab), added, pad)
     model = parsed.model
+    options = {name: getattr(model, name) for name in Options.__struct_fields__}
+    parts = Pipeline(**{name: getattr(parsed, name) for name in _PARTS}, model=Options(**options))
     bpe = model.type == "BPE" or (model.type is None and bool(bytes(model.merges)))
-    prefix = bytes(model.continuing_subword_prefix) not in (b"", b"null", b'""')
+    prefix = model.continuing_subword_prefix not in (msgspec.UNSET, None, "")
     merges = Merges(model.merges, certain=model.type is not None, prefix=prefix) if bpe else None
-    return TokenizerFile(vocab, len(vocab), added, pad, merges)
-
-
-class _Padding(msgspec.Struct):
-    pad_token: str = ""
-
-
-def _pad_token(block: msgspec.Raw) -> str:
-    try:
-        return msgspec.json.decode(block, type=_Padding).pad_token
-    except msgspec.DecodeError:  # absent, null, or of another shape
-        return ""
+    if isinstance(vocab, list):
+        vocab = {piece: number for number, (piece, _) in enumerate(vocab)}
+        return TokenizerFile(vocab, len(cast("list[Any]", model.vocab)), added, parts, merges)
+    return TokenizerFile(vocab, len(vocab), added, parts, merges)
 
 
 def number(file: TokenizerFile, added: tuple[AddedToken, ...], taken: dict[str, int] | None = None) -> dict[str, int]:

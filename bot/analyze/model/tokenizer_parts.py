@@ -48,14 +48,6 @@ class _MergesFile(msgspec.Struct):
     model: _Merges
 
 
-def read_parts(content: bytes) -> Pipeline | None:
-    """The parts of a file; None when it is not JSON of that shape."""
-    try:
-        return msgspec.json.decode(content, type=Pipeline)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-
-
 def merge_shape(content: bytes) -> str:
     """How a file writes its merges: "strings" ("a b"), "pairs" (["a", "b"]), "mixed", which the library refuses, or "" for none."""
     try:

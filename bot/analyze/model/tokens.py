@@ -10,7 +10,6 @@ from bot.analyze.model.components import fault
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.tokenizer_class import candidates, roles
 from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile, number, read
-from bot.analyze.model.tokenizer_parts import read_parts
 from bot.answer import Answer, Known, Missing, Unknown
 from bot.place import Place
 
@@ -81,8 +80,9 @@ def refusal(model: Model) -> tuple[str, str] | None:
     file = tokenizer_file(model)
     if not isinstance(file, Known) or not isinstance(file.value, TokenizerFile):
         return None
-    parts, content = model.parsed("tokenizer.json", read_parts), model.content("tokenizer.json")
-    if isinstance(parts, Known) and parts.value and isinstance(content, Known) and (found := fault(parts.value, content.value)):
+    content = model.content("tokenizer.json")
+    found = fault(file.value.parts, content.value) if isinstance(content, Known) else None
+    if found:
         return found
     return ("/model/merges", file.value.stray_merge) if file.value.stray_merge else None
 
