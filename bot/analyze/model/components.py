@@ -5,15 +5,16 @@ The required options are those of tokenizers 0.23.3: each was left out and repla
 
 import re
 import warnings
-from base64 import b64decode
-from binascii import Error
-from collections.abc import Iterator
+from binascii import Error, a2b_base64
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
 from bot.analyze.model.tokenizer_parts import DEEPEST, Component, Options, Pipeline, steps
 
+_Kind = Callable[[], type[msgspec.Struct]]
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 _U32 = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
 _Char = Annotated[str, msgspec.Meta(min_length=1, max_length=1)]
@@ -36,11 +37,15 @@ class _Special(msgspec.Struct):
     tokens: list[str]
 
 
-def _options(**fields: Any) -> type[msgspec.Struct]:
-    """A component with these options; a pair gives the type and the value where the option is left out."""
-    return msgspec.defstruct(
-        "Options", [(name, *kind) if isinstance(kind, tuple) else (name, kind) for name, kind in fields.items()]
-    )
+def _options(**fields: Any) -> _Kind:
+    """A component with these options, made when it is asked for; a pair gives the type and the value where the option is left out."""
+
+    @cache
+    def made() -> type[msgspec.Struct]:
+        rows = [(name, *kind) if isinstance(kind, tuple) else (name, kind) for name, kind in fields.items()]
+        return msgspec.defstruct("Options", rows)
+
+    return made
 
 
 _BYTE_LEVEL = _options(add_prefix_space=bool, trim_offsets=bool, use_regex=(bool, True))
@@ -50,7 +55,7 @@ _METASPACE = _options(
 _REPLACE = _options(pattern=_Pattern, content=str)
 _ENDS: dict[str, Any] = {"sep": tuple[str, _U32], "cls": tuple[str, _U32]}
 # By part, the options of each component that has any.
-_KINDS: dict[str, dict[str, type[msgspec.Struct]]] = {
+_KINDS: dict[str, dict[str, _Kind]] = {
     "normalizer": {
         "BertNormalizer": _options(clean_text=bool, handle_chinese_chars=bool, lowercase=bool, strip_accents=(bool | None, None)),
         "Precompiled": _options(precompiled_charsmap=str),
@@ -137,7 +142,7 @@ _BPE = _options(
     ignore_merges=(bool | None, None),
 )
 # The options by the type of the model.
-_MODELS: dict[str, type[msgspec.Struct]] = {
+_MODELS: dict[str, _Kind] = {
     "BPE": _BPE,
     "WordPiece": _options(unk_token=str, continuing_subword_prefix=str, max_input_chars_per_word=_Count),
     "WordLevel": _options(unk_token=str),
@@ -158,7 +163,7 @@ def fault(found: Pipeline, content: bytes) -> tuple[str, str] | None:
     return _model_fault(found.model, content)
 
 
-def _part(part: str, kinds: dict[str, type[msgspec.Struct]], value: Any) -> str:
+def _part(part: str, kinds: dict[str, _Kind], value: Any) -> str:
     """Why a normalizer, pre-tokenizer, post-processor or decoder is refused."""
     if value is not None and not isinstance(value, dict):
         return f"{part} is no object"
@@ -167,7 +172,7 @@ def _part(part: str, kinds: dict[str, type[msgspec.Struct]], value: Any) -> str:
         if isinstance(name, str) and name not in _KNOWN[part]:
             return f"it has the unknown {part} {name!r}"
         kind = kinds.get(name) if isinstance(name, str) else None
-        why = _misfit(step, kind) or _within(step) if kind else ""
+        why = _misfit(step, kind()) or _within(step) if kind else ""
         if why:
             return f"{part} {name}: {why}"
     if any(not isinstance(row.get(_LISTS[part]), list) for row in _sequences(value, _LISTS[part])):
@@ -235,8 +240,9 @@ def _stray_special(step: Component) -> str:
 
 
 def _charsmap_fault(step: Component) -> str:
+    text: str = step["precompiled_charsmap"]
     try:
-        empty = not b64decode(step["precompiled_charsmap"], validate=True)
+        empty = not a2b_base64(text if re.fullmatch(r"[A-Za-z0-9+/]*={0,2}", text) else "*", strict_mode=True)
     except (Error, ValueError):
         return "its charsmap is not Base64"
     return "its charsmap is empty" if empty else ""
@@ -248,7 +254,7 @@ def _model_fault(options: Options, content: bytes) -> tuple[str, str] | None:
         return _unigram_fault(content)
     kind = _MODELS.get(options.type) if isinstance(options.type, str) else None
     stated = {name: value for name, value in msgspec.structs.asdict(options).items() if value is not msgspec.UNSET}
-    why = _misfit(stated, kind) if kind else ""
+    why = _misfit(stated, kind()) if kind else ""
     return ("/model", f"model {options.type}: {why}") if why else None
 
 
