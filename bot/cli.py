@@ -159,7 +159,7 @@ def _page(loaded: "Loaded") -> str:
         "Why": check.why,
         "Fix": check.fix,
         "Silent when": check.wrong_when,
-        "Severity": f"{check.severity} or less, {check.confidence}",
+        "Severity": f"{check.severity} or less, {check.confidence}. {check.weighed}",
         "Affects": ", ".join(check.engines),
     }
     return f"{loaded.id}: {check.title}\n\n" + "".join(f"{name}: {said}\n" for name, said in rows.items() if said)

@@ -11,17 +11,16 @@ from types import ModuleType
 import msgspec
 import pytest
 
-from bot.analyze.checks.check import Check, Loaded, Seen, checks
+from bot.analyze.checks.check import TEXTS, Check, Loaded, Seen, checks
 from bot.analyze.records import SEVERITIES
 from bot.cli import parser
 from tests.changes import CASES, Case, cases, outcome
 from tests.conftest import ROOT
 
-TEXTS = ("title", "says", "sees", "why", "fix", "wrong_when")
 PRINTED = tuple(text for text in TEXTS if text != "says")  # by `explain`; `says` opens a comment
 CEILING = {"high": "error", "medium": "warning", "low": "note"}
 Beside = Callable[[ModuleType], tuple[Loaded, ...]]
-WHOLE = Check(title="said", says="said", sees="said", why="said", fix="said", wrong_when="said", severity="note")
+WHOLE = Check(title="said", says="said", sees="said", why="said", fix="said", wrong_when="said", weighed="said", severity="note")
 FIRING = [case for file in sorted(CASES.glob("*.toml")) for case in cases(file) if case.expect == "fires"]
 
 

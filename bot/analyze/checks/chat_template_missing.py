@@ -16,6 +16,7 @@ CHECK = Check(
     fix="Keep the template in `chat_template.jinja` or in `tokenizer_config.json`.",
     wrong_when="the template moved to another source or folder, nobody takes it from here (adapters, GGUF and MLC folders), or base had none (base models)",
     severity="error",
+    weighed="An error, for chat requests then fail. It fires on the two real pairs that lose their template, and on no base model.",
 )
 
 

@@ -18,6 +18,7 @@ CHECK = Check(
     fix="Copy the text into both places, or delete `chat_template` from `tokenizer_config.json` (the second group then has no template).",
     wrong_when="the texts differ but every prompt is the same (white space, comments, a trailing line end)",
     severity="warning",
+    weighed="A warning, for each reader is consistent by itself. Of the real folders one shows it, whose file does not parse; copies that differ in a last line end are silent.",
 )
 
 

@@ -16,6 +16,7 @@ CHECK = Check(
     fix="Repair the template.",
     wrong_when="the template uses break, continue or generation, which that environment knows",
     severity="error",
+    weighed="An error, for nothing renders. One real pair shows it, on the side that the change repaired.",
 )
 
 

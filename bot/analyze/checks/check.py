@@ -13,6 +13,8 @@ from bot.analyze.model.folder import Model
 from bot.analyze.records import Claim, Confidence, Finding, Fix, Severity
 from bot.place import Place
 
+TEXTS = ("title", "says", "sees", "why", "fix", "wrong_when", "weighed")
+
 
 class Check(msgspec.Struct, frozen=True):
     """The texts of a check, which are its documentation, and its severity.
@@ -30,10 +32,10 @@ class Check(msgspec.Struct, frozen=True):
     fix: str
     wrong_when: str
     severity: Severity
+    weighed: str
     confidence: Confidence = "certain"
     engines: tuple[str, ...] = ()
     cause: str = ""
-    weighed: str = ""
     of_added_models: bool = False
 
 
@@ -95,7 +97,7 @@ def _load(name: str, module: ModuleType) -> Loaded:
     functions = [getattr(module, function, None) for function in ("find", "find_in_change", "find_in_claims")]
     if not isinstance(check, Check) or not any(functions):
         raise TypeError(f"bot/analyze/checks/{name}.py must declare CHECK and one of find, find_in_change, find_in_claims")
-    silent = [field for field in ("title", "says", "sees", "why", "fix", "wrong_when") if not getattr(check, field).strip()]
+    silent = [field for field in TEXTS if not getattr(check, field).strip()]
     if silent:
         raise TypeError(f"bot/analyze/checks/{name}.py leaves {silent[0]} empty")
     return Loaded(name.replace("_", "-"), check, *functions)

@@ -17,6 +17,7 @@ CHECK = Check(
     fix="Give both files the same `eos_token_id`.",
     wrong_when="one of the files states no id, or config.json has all of them and more",
     severity="warning",
+    weighed="A warning where the lists have nothing in common, a note where config.json states a part of the other: that is so in 20 of 27 real folders, and they work.",
 )
 
 

@@ -18,6 +18,7 @@ CHECK = Check(
     fix="Name the id of the token that ends a reply.",
     wrong_when="the vocabulary cannot be read, so that the id may well exist",
     severity="error",
+    weighed="An error; silent on every real folder, so that an id without a token is news.",
 )
 
 

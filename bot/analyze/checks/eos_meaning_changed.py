@@ -19,6 +19,7 @@ CHECK = Check(
     fix="Name the id that the ending token has now, or give the new token an id of its own.",
     wrong_when="all ids shifted together and the stop set is the same strings under new ids, the old one was a reserved slot, or the new string is the one that head's tokenizer or template ends with",
     severity="error",
+    weighed="An error, for a stop id then ends replies at another place; silent on every real pair.",
 )
 
 # Names of slots that later tokens are given; one ends nothing unless the template or the tokenizer of base says so.

@@ -19,6 +19,7 @@ CHECK = Check(
     fix="Name the token that ends a turn in all of them, or list both ids in `generation_config.json`.",
     wrong_when="the tokenizer's EOS is one of several ids in the list (Gemma, GLM, Llama 3), or no list states any id",
     severity="error",
+    weighed="An error. All eight real folders that show it are Kimi K2 before its repair, and each is proved by the recorded stop ids.",
 )
 
 

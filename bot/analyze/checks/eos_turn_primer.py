@@ -18,6 +18,7 @@ CHECK = Check(
     fix="Nothing, where it is meant; otherwise take the id out of `eos_token_id`.",
     wrong_when="there is no chat template, or no token opens turns",
     severity="note",
+    weighed="A note, for GLM ends turns that way on purpose, and the four real folders that show it are GLM's.",
     cause="tokens that open turns are in the stop set",
 )
 

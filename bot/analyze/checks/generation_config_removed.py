@@ -15,6 +15,7 @@ CHECK = Check(
     fix="Keep the file, or move its values where the engines you care for read them.",
     wrong_when="the file moved to another model folder, or the whole model was removed",
     severity="warning",
+    weighed="A warning, for config.json may state the same ids. One real pair shows it.",
 )
 
 

@@ -18,6 +18,7 @@ CHECK = Check(
     fix="Repair the file at the line named.",
     wrong_when="the file is a Git LFS pointer, or holds NaN, which Python's reader accepts",
     severity="error",
+    weighed="An error, for no reader gets past it. Only folders that were made ugly on purpose show it.",
 )
 
 # A tsconfig.json, which may have comments, is none of them.

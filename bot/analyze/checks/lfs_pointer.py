@@ -15,6 +15,7 @@ CHECK = Check(
     fix="Commit the file itself, or track it with Git LFS in `.gitattributes`.",
     wrong_when="the file is kept in LFS by design (weights, large tokenizer files): then its content is only not available here",
     severity="error",
+    weighed="An error only where the content is read and base or .gitattributes say that it should be there: checkouts without Git LFS are common, and every one of them is silent.",
 )
 
 

@@ -15,6 +15,7 @@ CHECK = Check(
     fix="Merge the commit, or name the one that is on the branch.",
     wrong_when="the same change is on the branch under another id (squash, cherry-pick), the refs are incomplete, or the commit is of another repository",
     severity="warning",
+    weighed="A warning, for the claim breaks no run. One real pair shows it, and the commit is on a ref of a pull request alone.",
 )
 
 

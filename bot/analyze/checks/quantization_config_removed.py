@@ -19,6 +19,7 @@ CHECK = Check(
     fix="Put `quantization_config` back, or replace the weights by unquantized ones.",
     wrong_when="the weights changed as well and the index names no packed tensor, bitsandbytes settings were left from training and the index names plain tensors only, or the quantization moved to another level or to hf_quant_config.json",
     severity="error",
+    weighed="An error: certain where the index still names packed tensors, likely where only the weights are the same; silent on every real pair.",
 )
 
 # Endings of tensor names that only quantized checkpoints have (compressed-tensors, GPTQ, AWQ, bitsandbytes, fp8, MXFP4).

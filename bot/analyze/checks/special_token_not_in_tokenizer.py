@@ -16,6 +16,7 @@ CHECK = Check(
     fix="Name a token of `tokenizer.json`, or add the token there.",
     wrong_when="there is no tokenizer.json that could be read, or the role is a class default that no file states",
     severity="error",
+    weighed="An error, for the appended id has no row in the model; silent on every real folder.",
 )
 
 

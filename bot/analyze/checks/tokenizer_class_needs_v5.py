@@ -15,6 +15,7 @@ CHECK = Check(
     fix="Write the class that transformers 4 knows as well, such as `PreTrainedTokenizerFast`.",
     wrong_when="the class is of both, such as PreTrainedTokenizerFast or Qwen2Tokenizer",
     severity="error",
+    weighed="An error, for transformers 4 raises while loading. One real folder shows it.",
     engines=("transformers < 5", "vllm < 0.24", "sglang < 0.5.10"),
     cause="needs transformers 5",
 )

@@ -16,6 +16,7 @@ CHECK = Check(
     fix="Keep the vocabulary file.",
     wrong_when="another vocabulary file stays or takes its place, also in another model folder, the folder is an adapter, or base had none",
     severity="error",
+    weighed="An error, for nothing can be encoded any more. One real pair shows it, and it did lose its vocabulary.",
 )
 
 

@@ -16,6 +16,7 @@ CHECK = Check(
     fix="Keep `tokenizer.json`; it can be made from the other file by loading and saving the tokenizer.",
     wrong_when="base had none either, or no vocabulary is left at all",
     severity="warning",
+    weighed="A warning, for what is left still loads in Python. One real pair shows it, which is left with a tiktoken file.",
 )
 
 

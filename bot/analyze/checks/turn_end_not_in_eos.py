@@ -22,6 +22,7 @@ CHECK = Check(
     fix="Add the id of the token to `eos_token_id` of `generation_config.json`.",
     wrong_when="there is no chat template (base models), the template ends turns with ordinary text or with several tokens of which one is in the list, or no file says how to generate",
     severity="error",
+    weighed="An error, for replies run on to the limit; in all five real folders that show it the recorded stop ids lack the terminator.",
 )
 
 
