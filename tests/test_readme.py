@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot.analyze.checks.check import checks
+from bot.publish.escape import cell
 from bot.settings import options
 from tests.conftest import ROOT
 from tools import demo
@@ -39,6 +40,26 @@ def table() -> str:
     return "\n".join(["| check | what it says | severity |", "| --- | --- | --- |", *rows]) + "\n"
 
 
+def weights() -> str:
+    """The page of docs/ that says why each check weighs what it does."""
+    rows = [f"| `{c.id}` | {c.check.severity} | {c.check.confidence} | {cell(c.check.weighed)} |" for c in checks()]
+    head = [
+        "# Why each check weighs what it does",
+        "",
+        WEIGHTS,
+        "",
+        "| check | at most | sure | why |",
+        "| --- | --- | --- | --- |",
+    ]
+    return "\n".join([*head, *rows]) + "\n"
+
+
+WEIGHTS = (
+    "Severity is what a finding costs: an error breaks a run, a warning surprises, a note is worth knowing. Every check was run over real\n"
+    "repositories before it was allowed to be an error; [corpus.md](corpus.md) has the counts and the proof of each error.\n"
+    "`model-repo-drift explain CHECK` prints what a check sees, why it matters, and where it keeps silent."
+)
+PAGE = ROOT / "docs" / "checks.md"
 PARTS = {"example": example, "workflow": workflow, "settings": settings, "checks": table}
 
 
@@ -53,6 +74,13 @@ def test_a_generated_part_is_up_to_date(name: str) -> None:
         assert rest.partition(end)[0] == fresh
 
 
+def test_the_page_of_weights_is_up_to_date() -> None:
+    if os.environ.get("UPDATE_GOLDEN"):
+        PAGE.write_text(weights(), "utf-8")
+    else:
+        assert PAGE.read_text("utf-8") == weights()
+
+
 def test_the_commands_run(tmp_path: Path) -> None:
     """Every line of the console block, in a clone where its revisions and folders exist."""
     demo.build(tmp_path)
@@ -62,7 +90,7 @@ def test_the_commands_run(tmp_path: Path) -> None:
         subprocess.run(["tar", "-x", "-C", folder], cwd=tmp_path, check=True, input=archive.stdout)
     block = README.read_text("utf-8").partition("```console\n")[2].partition("```")[0]
     commands = [shlex.split(line.removeprefix("$ ")) for line in block.splitlines()]
-    assert len(commands) == 5
+    assert len(commands) == 7
     statuses: list[int] = []
     for command in commands:
         assert command[0] == "model-repo-drift"
@@ -70,7 +98,7 @@ def test_the_commands_run(tmp_path: Path) -> None:
             [Path(sys.executable).with_name(command[0]), *command[1:]], cwd=tmp_path, check=False, capture_output=True
         )
         statuses.append(done.returncode)
-    assert statuses == [1, 0, 1, 0, 0]
+    assert statuses == [1, 0, 1, 0, 1, 0, 0]
     assert json.loads((tmp_path / "report.json").read_text())["verdict"]["new"]["error"] == 1
 
 
