@@ -158,7 +158,7 @@ def test_the_tokenizer_does_not_load_where_we_say_so(name: str, special: Any, *,
 @pytest.mark.parametrize(
     "slot", [{}, {"pad_token": "<|im_start|>"}, {"image_token": "<|im_start|>"}, {"additional_special_tokens": ["<|im_start|>"]}]
 )
-@pytest.mark.parametrize("cls", ["Qwen2Tokenizer", "PreTrainedTokenizerFast"])
+@pytest.mark.parametrize("cls", ["Qwen2Tokenizer", "CohereTokenizer", "GPT2Tokenizer", "PreTrainedTokenizerFast"])
 @pytest.mark.parametrize("where", ["tokenizer.json", "tokenizer_config.json", "both"])
 def test_a_token_is_shown_where_we_say_that_its_flag_is_lost(slot: dict[str, Any], cls: str, where: str, tmp_path: Path) -> None:
     base = write(tmp_path / "base", "chatml", {"tokenizer_config.json": {"tokenizer_class": cls}})

@@ -19,17 +19,21 @@ CHECK = Check(
     sees="a token that loading makes special in base and not in head, and that holds no role in head",
     why="`skip_special_tokens` no longer removes it (4.57.6 and 5.24.0, run): it appears in what users and parsers read.",
     fix='Set `"special": true` again.',
-    wrong_when="a role or another named token holds the string, which makes it special whatever the flag says, another table still says that it is "
+    wrong_when="a role, another named token or a list that the class registers once more (Qwen2Tokenizer) holds the string, which makes it special whatever the flag says, another table still says that it is "
     "special and counts, or the token is new",
     severity="warning",
     engines=("transformers", "vllm", "sglang"),
-    weighed="A warning; a note for markers of tools and thinking, which parsers must be able to read, so that the change is often wanted. The run over real repositories met none.",
+    weighed="A warning; a note for markers of tools and thinking, which parsers must be able to read, so that the change is often wanted, but not for control tokens like `[TOOL_CALLS]`. The run over real repositories met none.",
 )
 
 # Tool parsers need their markers in the text (vLLM and sglang switch skip_special_tokens off for many of them).
 _READ_BY_PARSERS = re.compile(r"tool|think|reason|call|function|response|arg_|answer", re.IGNORECASE)
-# Where a class is rebuilt, only transformers 4 takes tokenizer.json as it is.
-_FILE, _REBUILT = "transformers < 5", "transformers >= 5"
+# Those that Mistral writes in square brackets are control tokens, whatever they are for.
+_CONTROL = re.compile(r"\[/?[A-Z_]+\]")
+_FOUR, _FIVE = "transformers < 5", "transformers >= 5"
+# These make every special token of a role or a list special at the end (models/qwen2/tokenization_qwen2.py:98 and _post_init, which
+# models/cohere calls, in 5.24.0, run); Gemma, GPT2, GPTNeoX and CodeLlama do not (run).
+_REGISTER_AGAIN = {"Qwen2Tokenizer", "CohereTokenizer"}
 
 
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
@@ -43,7 +47,7 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
         lost = tuple(way for way in after if text in before.get(way, ()) and text not in after[way])
         where = [row for row in rows.get(text, ()) if row.special is False]
         if lost and where:  # a table without flags takes none away
-            kind = (token.id in stops, bool(_READ_BY_PARSERS.search(text)), lost)
+            kind = (token.id in stops, bool(_READ_BY_PARSERS.search(text)) and not _CONTROL.fullmatch(text), lost)
             groups.setdefault(kind, []).append((token, where))
     for (stop, read, lost), found in groups.items():
         are, them = ("is", "it") if len(found) == 1 else ("are", "them")
@@ -72,22 +76,23 @@ def _special(model: Model) -> dict[str, set[str]]:
     """The strings that are special, for each way in which the tokenizer may be loaded.
 
     One statement suffices: a token that was registered as special stays so for skip_special_tokens, whatever is registered later
-    (tokenizers 0.23.3 and transformers 5.24.0, run). A list of special tokens makes special what the vocabulary does not bring along.
+    (tokenizers 0.23.3 and transformers 5.24.0, run). A list of special tokens makes all of them special on 4 (4.57.6, run), on 5 those that
+    are not in the tables, except in a class that registers its special tokens once more.
     """
     rows = [row for row in declared(model) if row.read]
     named = {row.text for row in rows if row.table == "roles"}
     lists = {row.text for row in rows if row.table == "extra"}
     own = [row for row in rows if row.table == "added_tokens"]
     other = [row for row in rows if row.table in ("added_tokens_decoder", "added_tokens.json")]
-    new = lists - {row.text for row in own}
-    ways: dict[str, set[str]] = {}
     classes = candidates(model)
     if not classes:  # a tokenizer written in Python (tokenization_python.py:587 in 5.24.0, read)
-        return {_FILE: named | lists | _flagged(other)}
-    ways[_FILE] = named | new | _flagged(own) | _flagged(other)
-    if any(rebuilds(name) for name in classes):
-        ways[_REBUILT] = named | lists | _flagged(other if has_decoder(model) else own + other)
-    return ways
+        return {_FOUR: named | lists | _flagged(other)}
+    sides: list[set[str]] = []
+    for name in classes:
+        counts = other if rebuilds(name) and has_decoder(model) else [*own, *other]
+        new = lists if name in _REGISTER_AGAIN else lists - {row.text for row in counts}
+        sides.append(named | new | _flagged(counts))
+    return {_FOUR: named | lists | _flagged(own) | _flagged(other), _FIVE: set[str].intersection(*sides)}
 
 
 def _flagged(rows: list[Declared]) -> set[str]:
