@@ -2,15 +2,18 @@
 
 import re
 
+from bot.analyze.engines.config_fields import refused
 from bot.analyze.inspection import Declaration, Load, TokenRow
 from bot.analyze.model.declared import Declared, declared
 from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.loaded import V4, V5, VERSIONS, Loaded, Refused, loaded
+from bot.analyze.model.rope import lacking, ropes
 from bot.analyze.model.templates import in_force
 from bot.analyze.model.tokenizer_class import rebuilds
 from bot.analyze.model.tokenizer_file import TokenizerFile, number
 from bot.analyze.model.tokens import tokenizer_file, tokens
+from bot.analyze.tables import config_eos
 from bot.answer import Answer, Known, Unknown
 from bot.place import Place
 
@@ -40,6 +43,8 @@ def _load(model: Model, version: str, answer: Answer[Loaded | Refused]) -> Load:
     if isinstance(answer.value, Refused):
         return Load(version=version, loads=False, reason=answer.value.reason)
     found = answer.value
+    if version == V5 and (fault := _config_fault(model)):
+        return Load(version=version, loads=False, reason=f"config.json is read first: {fault}")
     reason = "there is no vocabulary file: it holds nothing but added tokens" if found.hollow else ""
     return Load(
         version=version,
@@ -50,6 +55,21 @@ def _load(model: Model, version: str, answer: Answer[Loaded | Refused]) -> Load:
         size=found.size,
         special_ids=found.special,
     )
+
+
+def _config_fault(model: Model) -> str:
+    """Why AutoConfig raises what AutoTokenizer of 5.24.0 does not catch, which reads config.json first (models/auto/tokenization_auto.py:806-830, run)."""
+    config = model.mapping("config.json")
+    for fault in refused(config):
+        return f"{'.'.join(fault.path)} {fault.why}"
+    model_type = config.get("model_type")
+    known = isinstance(model_type, str) and model_type in config_eos()
+    for rope in ropes(model):
+        if known and (missing := lacking(rope)):
+            return f"{rope.name} of type {rope.kind} has no {missing[0]}"
+        if not known and not rope.holder.path and rope.kind in ("yarn", "longrope"):
+            return f"{rope.name} of type {rope.kind} under a model_type that transformers does not know"
+    return ""
 
 
 def _numbering(model: Model, found: Loaded, version: str) -> str:

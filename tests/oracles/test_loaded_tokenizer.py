@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
+from bot.analyze.describe_tokens import loads
 from bot.analyze.model.loaded import V5, VERSIONS, Loaded, Refused, loaded
 from bot.answer import Known
 from tests.conftest import SHARED
@@ -80,7 +81,7 @@ def folders(draw: st.DrawFn) -> dict[str, str]:
     return files
 
 
-def load(folder: str) -> tuple[Any, str]:
+def load_really(folder: str) -> tuple[Any, str]:
     """The real tokenizer, or None and what it raised."""
     try:
         return AutoTokenizer.from_pretrained(folder), ""
@@ -95,7 +96,7 @@ def test_added_and_special_tokens_are_those_of_transformers(files: dict[str, str
     with tempfile.TemporaryDirectory() as folder:
         for name, content in files.items():
             (Path(folder) / name).write_text(content, "utf-8")
-        real, raised = load(folder)
+        real, raised = load_really(folder)
     if not isinstance(ours, Known):
         return
     if real is None:
@@ -126,6 +127,21 @@ def test_a_record_of_a_real_load_agrees(version: str) -> None:
             wrong += [] if agrees(ours.value, record) else [path.stem]
     assert wrong == []
     assert counts["known"] >= 0.95 * counts["all"], counts
+
+
+@pytest.mark.needs("shared")
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_is_said_to_load_does_and_what_is_not_does_not(version: str) -> None:
+    wrong: list[str] = []
+    counts: Counter[bool | None] = Counter()
+    for path in sorted((SHARED / "golden" / f"transformers-{version}").glob("*.json")):
+        theirs: bool | None = json.loads(path.read_text("utf-8"))["loads"].get("tokenizer")
+        ours = next(load.loads for load in loads(model_of(folder_of(path.stem))) if load.version == version)
+        counts[ours] += theirs is True
+        if ours is not None and theirs is not None and ours != theirs:
+            wrong.append(path.stem)
+    assert wrong == []
+    assert counts[True] >= 0.95 * counts.total(), counts
 
 
 def agrees(ours: Loaded | Refused, record: dict[str, Any]) -> bool:

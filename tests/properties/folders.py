@@ -9,6 +9,8 @@ import msgspec
 
 from bot.analyze.checks.check import checks
 from bot.analyze.comparison import compare
+from bot.analyze.describe import inspect
+from bot.analyze.inspection import Inspection
 from bot.analyze.model.reader import Reader
 from bot.analyze.records import Comparison, Finding
 from bot.place import Place
@@ -27,6 +29,9 @@ def compared(base: Files, head: Files) -> Comparison:
     exchange = Exchange(_snapshot("base", base, reader), _snapshot("head", head, reader))
     comparison = compare(exchange, reader)
     assert msgspec.json.decode(msgspec.json.encode(comparison), type=Comparison) == comparison
+    described = inspect(exchange, reader)
+    told = msgspec.json.encode(described)
+    assert msgspec.json.encode(msgspec.json.decode(told, type=Inspection)) == told
     said = [each.reason for each in comparison.unchecked]
     assert not [reason for reason in said if "broke" in reason], said
     for finding in (*comparison.new, *comparison.resolved, *comparison.unchanged):

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.model.config import FILE
+from bot.analyze.model.config import FILE, vocab_size
 from bot.analyze.model.folder import Model
 from bot.analyze.model.token_ids import TokenId, token_ids
-from bot.analyze.model.tokens import TokenTable, role, token_place, tokens
+from bot.analyze.model.tokens import TokenTable, needs_remote_code, role, token_place, tokens
 from bot.analyze.wording import ids, value
 from bot.answer import Known
 from bot.place import Place
@@ -21,7 +21,7 @@ CHECK = Check(
     why="The processor writes the token and the model looks for the id: images and sounds are then not put into the prompt, which transformers refuses as a mismatch of "
     "placeholders and features, or they land in the place of another token.",
     fix="Write the id that the tokenizer gives the token after loading.",
-    wrong_when="the vocabulary cannot be read in full, the id is negative, another file states no such token, or the token was only renamed",
+    wrong_when="the ids of the tokens are not known, the id is outside the vocabulary, which another check tells, the token was only renamed, or the new one fits the key better",
     severity="error",
     weighed="An error for placeholders, certain where the tokenizer is read in full; a warning where only a change of meaning or an unlikely token shows it; a note for ids of roles, which "
     "chat engines take from the tokenizer and which differ in some real repositories (Whisper, Llama 2). No placeholder of the real repositories is wrong.",
@@ -33,55 +33,83 @@ _NAMING = ("tokenizer_config.json", "processor_config.json", "preprocessor_confi
 
 def find(model: Model) -> Iterator[Seen]:
     """Look every id of config.json up in the loaded tokenizer."""
-    table = tokens(model)
-    if not isinstance(table, Known) or not table.value.complete:
-        return
-    for token in token_ids(model):
-        if token.file == FILE and token.id >= 0 and token.name != "eos":
-            yield from _of_role(model, table.value, token) if token.role else _of_placeholder(model, table.value, token)
+    table = _table(model)
+    for token in _ids(model) if table else ():
+        if table and token.name != "eos":
+            yield from _of_role(model, table, token) if token.role else _of_placeholder(model, table, token)
 
 
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Find placeholders that stand for another token than in base, while that token is still there."""
-    before, after = tokens(base), tokens(head)
-    if not isinstance(before, Known) or not isinstance(after, Known) or not (before.value.complete and after.value.complete):
+    before, after = _table(base), _table(head)
+    if before is None or after is None:
         return
-    old = {(token.file, token.path): token for token in token_ids(base) if token.file == FILE and not token.role}
-    for token in token_ids(head):
-        was = old.get((token.file, token.path))
-        text, now = before.value.texts.get(was.id) if was else None, after.value.texts.get(token.id)
-        if was is None or text is None or now is None or text == now or next(iter(_of_one(head, token)), None):
+    old = {token.path: token for token in _ids(base) if not token.role}
+    for token in _ids(head):
+        was = old.get(token.path)
+        text = before.texts.get(was.id) if was else None
+        number, now = after.id_of(text) if text else None, after.texts.get(token.id)
+        if was is None or text is None or number is None or token.id == number or text == now:
             continue
-        number = after.value.id_of(text)
-        if number is not None:
-            yield Seen(
-                key=token.dotted,
-                title=f"{value(token.dotted)} stood for {ids([was.id], before.value.texts)} and stands for {ids([token.id], after.value.texts)}, "
-                f"while {value(text)} is {number} now",
-                places=(token.place, was.place),
-                severity="warning",
-                confidence="likely",
-            )
+        named = _named(head, f"{token.name}_token")
+        right = now is not None and ((named and named[0] == now) or _fit(token, now) > _fit(token, text))
+        if right or next(_of_placeholder(head, after, token), None):
+            continue  # it is repaired, or told already
+        stands = f" and stands for {ids([token.id], after.texts)}, while {value(text)}" if now else ", which"
+        yield Seen(
+            key=token.dotted,
+            title=f"{value(token.dotted)}{'' if now else f' {token.id}'} stood for {ids([was.id], before.texts)}{stands} is {number} now",
+            places=(token.place, was.place),
+            severity="warning",
+            confidence="likely",
+        )
 
 
-def _of_one(model: Model, token: TokenId) -> Iterator[Seen]:
-    """What one revision alone shows of one placeholder."""
+def _table(model: Model) -> TokenTable | None:
+    """The tokens, where their ids are known: a tokenizer written in Python honours those that are declared (tokenization_python.py:431 in 5.24.0)."""
     table = tokens(model)
-    if isinstance(table, Known) and token.id >= 0:
-        yield from _of_placeholder(model, table.value, token)
+    known = isinstance(table, Known) and (table.value.complete or (table.value.declared and needs_remote_code(model)))
+    return table.value if isinstance(table, Known) and known else None
+
+
+def _ids(model: Model) -> tuple[TokenId, ...]:
+    """The ids of config.json inside the vocabulary; another check tells those outside."""
+    size = vocab_size(model)
+    return tuple(t for t in token_ids(model) if t.file == FILE and t.id >= 0 and (size is None or t.id < size[0]))
+
+
+# Words of the keys and of the tokens that they mean.
+_WORDS = {
+    "start": r"start|begin|\bbo[aiv]\b",
+    "end": r"(?<![a-z])end|\beo[aiv]\b",
+    "image": r"image|img|\b[be]oi\b",
+    "video": r"video|\b[be]ov\b",
+    "audio": r"audio|sound|speech|\b[be]oa\b",
+    "vision": r"vision",
+    "media": r"media",
+}
+
+
+def _fit(token: TokenId, text: str) -> int:
+    """How well a token fits the words of a key, to tell which of two fits better: words in common, less a start or end of which the key says nothing."""
+    asked, given = (
+        {word for word, forms in _WORDS.items() if re.search(forms, re.sub(r"_", " ", string), re.IGNORECASE)}
+        for string in (token.name, text)
+    )
+    return len(asked & given) - len((given - asked) & {"start", "end"})
 
 
 def _of_placeholder(model: Model, table: TokenTable, token: TokenId) -> Iterator[Seen]:
     named = _named(model, f"{token.name}_token")
     number = table.id_of(named[0]) if named else None
-    if token.id not in table.texts:
+    if token.id not in table.texts and table.complete:
         has = f", where {value(named[0])} is {number}" if named and number is not None else ""
         title = f"{value(token.dotted)} {token.id} of {value(FILE)} has no token in the tokenizer{has}"
         yield Seen(key=token.dotted, title=title, places=(token.place, *([named[1]] if named else [])))
     elif named and number is not None and number != token.id:
         title = f"{value(token.dotted)} is {ids([token.id], table.texts)}, while {value(f'{token.name}_token')} {value(named[0])} is {number}"
         yield Seen(key=token.dotted, title=title, places=(token.place, named[1]))
-    elif not named and (why := _unlikely(model, table, token)):
+    elif not named and token.id in table.texts and (why := _unlikely(model, table, token)):
         yield Seen(
             key=token.dotted,
             title=f"{value(token.dotted)} is {ids([token.id], table.texts)}, {why}",

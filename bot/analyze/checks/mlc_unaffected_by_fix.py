@@ -32,7 +32,7 @@ CHECK = Check(
     severity="note",
     engines=("webllm",),
     cause="WebLLM reads its own stop ids",
-    weighed="Nothing gets worse for anybody, so it is a note; no pair of revisions of the corpus holds a `mlc-chat-config.json`.",
+    weighed="Nothing gets worse for anybody, so it is a note; the one pair of the corpus with a `mlc-chat-config.json` changes no stop id.",
 )
 
 

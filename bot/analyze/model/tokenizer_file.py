@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal, cast
 import msgspec
 
 from bot.analyze.model.merges import Merges, stray_merge
+from bot.analyze.model.misfit import pointer, words
+from bot.analyze.model.pointers import escaped
 from bot.analyze.model.tokenizer_parts import Options, Pipeline
 
 _PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding")
@@ -36,10 +38,24 @@ class _Entry(msgspec.Struct):
     normalized: bool
 
 
-class _Model(Options, frozen=True):
-    vocab: dict[str, _Id] | list[tuple[str, float]] = msgspec.field(default_factory=dict[str, int])
-    type: Literal["BPE", "WordPiece", "WordLevel", "Unigram"] | None = None
+class _Model(Options, frozen=True, kw_only=True):
+    """`type` may be left out, but not null."""
+
+    vocab: dict[str, _Id] | list[tuple[str, float]]
+    type: Literal["BPE", "WordPiece", "WordLevel", "Unigram"] | msgspec.UnsetType = msgspec.UNSET
     merges: msgspec.Raw = msgspec.Raw()
+
+    def lack(self) -> str:
+        """Why it is none of the library's models, in a clause (run: every type with and without each of the keys)."""
+        listed = isinstance(self.vocab, list)
+        if self.type == "Unigram" or (self.type is msgspec.UNSET and listed):
+            return ""
+        if listed:
+            return f"vocab of its {self.type} model is an array where an object is needed"
+        if self.type in ("BPE", msgspec.UNSET) and not bytes(self.merges):
+            untyped = self.type is msgspec.UNSET and isinstance(self.unk_token, str)  # then it is a WordLevel one
+            return "" if untyped else "its model has no 'merges'"
+        return ""
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -97,9 +113,15 @@ class TokenizerFile(msgspec.Struct, frozen=True, eq=False, dict=True):
 
 
 class NotTokenizer(msgspec.Struct, frozen=True):
-    """Why a file called tokenizer.json does not hold a tokenizer of the `tokenizers` library."""
+    """Why a file called tokenizer.json does not hold a tokenizer of the `tokenizers` library, and the pointer of what is wrong."""
 
-    message: str
+    reason: str
+    pointer: str = ""
+
+    @property
+    def message(self) -> str:
+        """The same, as a clause that follows the name of the file."""
+        return f"is no tokenizer that the tokenizers library loads: {self.reason}"
 
 
 def read(content: bytes) -> TokenizerFile | NotTokenizer:
@@ -109,20 +131,42 @@ def read(content: bytes) -> TokenizerFile | NotTokenizer:
     """
     try:
         parsed = msgspec.json.decode(content, type=_File)
+    except msgspec.ValidationError as error:
+        return _refused(content, error)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return NotTokenizer(f"is no tokenizer that the tokenizers library loads: {error}")
+        return NotTokenizer(str(error))
+    if lack := parsed.model.lack():
+        return NotTokenizer(lack, "/model/vocab" if lack.startswith("vocab") else "/model")
     vocab = parsed.model.vocab
     added = tuple(AddedToken(**msgspec.structs.asdict(entry)) for entry in parsed.added_tokens)
     model = parsed.model
-    options = {name: getattr(model, name) for name in Options.__struct_fields__}
+    kind = None if model.type is msgspec.UNSET else model.type
+    options = {name: getattr(model, name) for name in Options.__struct_fields__} | {"type": kind}
     parts = Pipeline(**{name: getattr(parsed, name) for name in _PARTS}, model=Options(**options))
-    bpe = model.type == "BPE" or (model.type is None and bool(bytes(model.merges)))
+    bpe = kind == "BPE" or (kind is None and bool(bytes(model.merges)))
     prefix = model.continuing_subword_prefix not in (msgspec.UNSET, None, "")
-    merges = Merges(model.merges, certain=model.type is not None, prefix=prefix) if bpe else None
+    merges = Merges(model.merges, certain=kind is not None, prefix=prefix) if bpe else None
     if isinstance(vocab, list):
         vocab = {piece: number for number, (piece, _) in enumerate(vocab)}
         return TokenizerFile(vocab, len(cast("list[Any]", model.vocab)), added, parts, merges)
     return TokenizerFile(vocab, len(vocab), added, parts, merges)
+
+
+def _refused(content: bytes, error: msgspec.ValidationError) -> NotTokenizer:
+    """What a file lacks; the model first, without which it is no tokenizer whatever else is wrong, and the token of a wrong id."""
+    whole: Any = msgspec.json.decode(content)
+    if isinstance(whole, dict):
+        model = cast("dict[str, Any]", whole).get("model", msgspec.UNSET)
+        if model is msgspec.UNSET:
+            return NotTokenizer("it has no 'model'")
+        if isinstance(model, dict) and "...]" in str(error):
+            vocab: Any = cast("dict[str, Any]", model).get("vocab")
+            for token, number in cast("dict[str, Any]", vocab).items() if isinstance(vocab, dict) else ():
+                try:
+                    msgspec.convert(number, _Id)
+                except msgspec.ValidationError as wrong:
+                    return NotTokenizer(words(wrong, f"the id of {token!r} in its vocabulary"), f"/model/vocab/{escaped(token)}")
+    return NotTokenizer(words(error, "the file"), pointer(error))
 
 
 def number(file: TokenizerFile, added: tuple[AddedToken, ...], taken: dict[str, int] | None = None) -> dict[str, int]:
