@@ -89,14 +89,18 @@ _WORDS = {
     "media": r"media",
 }
 
+_ENDS = {"start", "end"}
+
 
 def _fit(token: TokenId, text: str) -> int:
     """How well a token fits the words of a key, to tell which of two fits better: words in common, less a start or end of which the key says nothing."""
     asked, given = (
-        {word for word, forms in _WORDS.items() if re.search(forms, re.sub(r"_", " ", string), re.IGNORECASE)}
+        {word for word, forms in _WORDS.items() if re.search(forms, string.replace("_", " "), re.IGNORECASE)}
         for string in (token.name, text)
     )
-    return len(asked & given) - len((given - asked) & {"start", "end"})
+    if "media" in asked | given:  # which stands for each of them
+        asked, given = ({word if word in _ENDS else "media" for word in words} for words in (asked, given))
+    return len(asked & given) - len((given - asked) & _ENDS)
 
 
 def _of_placeholder(model: Model, table: TokenTable, token: TokenId) -> Iterator[Seen]:
