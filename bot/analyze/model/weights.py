@@ -13,6 +13,8 @@ _WEIGHTS = re.compile(r".+\.(safetensors|bin|pt|pth|ckpt|gguf|ggml|h5|msgpack|on
 _OTHERS = re.compile(
     r"training_args\.bin|(optimizer|scheduler|scaler|rng_state|random_states|adapter|lora)[\W_].*", re.IGNORECASE
 )
+# Weights for other programs that lie beside an index on purpose: Mistral's own format, adapters, OpenVINO, GGML, MLC.
+_MEANT = re.compile(r"(consolidated|adapter|lora|openvino_|ggml|params_shard_|tokenizer)", re.IGNORECASE)
 
 
 def is_weights(name: str) -> bool:
@@ -70,31 +72,35 @@ def missing(model: Model) -> dict[str, list[str]]:
     return {name: files for name, files in rows.items() if files}
 
 
-def orphans(model: Model) -> dict[str, list[str]]:
-    """The weight files that belong to an index by their names and that no index of the folder names.
+def orphans(model: Model) -> dict[str, dict[str, bool]]:
+    """The weight files of an index's format that no index of the folder names, and whether each is called as the model's own files are.
 
-    A file belongs to the index "STEM.ENDING.index.json" when it is called STEM.ENDING, or like a shard of one (NAME-00001-of-00002.ENDING)
-    with STEM or the NAME of a shard of the index, or begins like the model itself (model…, pytorch_model…), which is what loaders without
-    an index take. Variants (model.fp16.safetensors) are files on their own.
+    A file is called so as STEM.ENDING for the index "STEM.ENDING.index.json", like a shard of one (NAME-00001-of-00002.ENDING) with STEM or the
+    NAME of a shard of the index, or when it begins like the model itself (model…, pytorch_model…), which is what many loaders without an index
+    take. Variants (model.fp16.safetensors) are files on their own.
     """
     named = set(shards(model))
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, bool]] = {}
     for index, files in indexes(model).items():
         match = _INDEX.fullmatch(index)
         if match is None or match["variant"] or not files:
             continue
         stem, _, ending = match["first"].rpartition(".")
         names = {stem, *(_shard_name(file) for file in files)} - {""}
-        rows = [name for name in sorted(model.files) if name not in named and model.has(name) and _belongs(name, ending, names)]
+        rows = {name: _own(name, names) for name in model.files if name not in named and model.has(name) and _apart(name, ending)}
         if rows:
-            found[index] = rows
+            found[index] = {name: rows[name] for name in sorted(rows, key=lambda name: (not rows[name], name))}
     return found
 
 
-def _belongs(name: str, ending: str, names: set[str]) -> bool:
+def _apart(name: str, ending: str) -> bool:
+    """Whether a file is of the format and none that has a meaning of its own."""
     inner = name.removesuffix(f".{ending}")
-    if not ending or inner == name or not is_weights(name) or "." in inner:
-        return False
+    return bool(ending) and inner != name and is_weights(name) and not {"/", "."} & set(inner) and not _MEANT.match(name)
+
+
+def _own(name: str, names: set[str]) -> bool:
+    inner = name.rpartition(".")[0]
     own = inner in names or _shard_name(name) in names
     return own or (bool(names & {"model", "pytorch_model"}) and re.match(r"(pytorch_)?model(?=[-_]|$)", inner) is not None)
 
