@@ -17,13 +17,18 @@ CHECK = Check(
     sees="an id in the stop set of base and of head whose token string is another one in head, and that string ended nothing in base",
     why="Generation stops where nothing ends, and runs on where a turn ends.",
     fix="Name the id that the ending token has now, or give the new token an id of its own.",
-    wrong_when="all ids shifted together and the stop set is the same strings under new ids, the old one was a reserved slot, or the new string is the one that head's tokenizer or template ends with",
+    wrong_when="all ids shifted together and the stop set is the same strings under new ids, the old one was a reserved slot, the new string is an end marker by its name while the old one was none, or the new string is the one that head's tokenizer or template ends with",
     severity="error",
     weighed="An error, for a stop id then ends replies at another place; silent on every real pair.",
 )
 
 # Names of slots that later tokens are given; one ends nothing unless the template or the tokenizer of base says so.
 _SLOT = re.compile(r"reserved|unused", re.IGNORECASE)
+# Names of tokens that end a text, a message or a turn and nothing within one (a call, a thought, an image).
+_ENDING = re.compile(
+    r"(?<![a-z])(eos|eot|eom|eod|im_end|end[_▁ ]?of[_▁ ]?(text|turn|sentence|sequence|message|document)|(turn|message)_end)(?![a-z])|^</s>$|^<\|end\|>$",
+    re.IGNORECASE,
+)
 
 
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
@@ -34,6 +39,8 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
         old, new = before[number], after[number]
         if old is None or new is None or (_SLOT.search(old) and old not in ended):
             continue
+        if _ENDING.search(new) and old not in ended and not _ENDING.search(old):
+            continue  # a repair: the id ends replies in head where it did not in base
         if old != new and new not in before.values() and new not in meant:
             yield Seen(
                 key=old,
