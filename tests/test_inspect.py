@@ -92,6 +92,16 @@ def test_versions_that_load_the_tokenizer(
     assert all(load.reason for load in found.loads if not load.loads)
 
 
+def test_the_class_by_version_shows_where_it_changes(tmp_path: Path) -> None:
+    config = {"tokenizer_class": "LlamaTokenizerFast", "bos_token": "<|endoftext|>"}
+    found = inspected(
+        write(tmp_path / "head", "chatml", {"tokenizer_config.json": config, "config.json": {"model_type": "llama"}})
+    )
+    classes = [str(row.value).partition(",")[0] for row in found.classes]
+    assert classes == ["TokenizersBackend", "LlamaTokenizer", "TokenizersBackend"]
+    assert found.classes[0].about.startswith("transformers 5.0.0")
+
+
 def test_remote_code_and_what_it_needs() -> None:
     found = inspected(SNAPSHOTS / "kimi")
     (named, reached) = found.remote_code

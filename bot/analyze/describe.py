@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, cast
 
-from bot.analyze.describe_tokens import collisions, loads, plain_markers, rows
+from bot.analyze.describe_tokens import classes, collisions, loads, plain_markers, rows
 from bot.analyze.inspection import Inspection, Page, Said, Turn, said
 from bot.analyze.model import eos, mlc, remote_code
 from bot.analyze.model.discovery import Pair, pairs
@@ -46,6 +46,7 @@ def page(model: Model) -> Page:
     return Page(
         folder=model.folder,
         loads=loads(model),
+        classes=classes(model),
         tokens=tokens,
         collisions=collisions(tokens),
         plain_markers=plain_markers(model, tokens),

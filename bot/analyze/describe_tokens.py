@@ -3,11 +3,12 @@
 import re
 
 from bot.analyze.engines.config_fields import refused
-from bot.analyze.inspection import Declaration, Load, TokenRow
+from bot.analyze.inspection import Declaration, Load, Said, TokenRow
 from bot.analyze.model.declared import Declared, declared
 from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.loaded import V4, V5, VERSIONS, Loaded, Refused, loaded
+from bot.analyze.model.picks import picks
 from bot.analyze.model.rope import lacking, ropes
 from bot.analyze.model.templates import in_force
 from bot.analyze.model.tokenizer_class import rebuilds
@@ -54,6 +55,26 @@ def _load(model: Model, version: str, answer: Answer[Loaded | Refused]) -> Load:
         numbering=_numbering(model, found, version),
         size=found.size,
         special_ids=found.special,
+    )
+
+
+def classes(model: Model) -> tuple[Said, ...]:
+    """The class that each run of transformers 5 releases picks; one that builds its own tokenizer is said to."""
+    runs: list[list[str]] = []
+    picked = picks(model)
+    for version, name in picked.items():
+        if runs and picked[runs[-1][-1]] == name:
+            runs[-1].append(version)
+        else:
+            runs.append([version])
+    place = (model.place("tokenizer_config.json", "/tokenizer_class"),)
+    return tuple(
+        Said(
+            about=f"transformers {run[0]}" + (f" to {run[-1]}" if len(run) > 1 else ""),
+            value=picked[run[0]] + (", which builds its own tokenizer" if rebuilds(picked[run[0]]) else ""),
+            places=place,
+        )
+        for run in runs
     )
 
 

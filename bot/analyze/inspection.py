@@ -83,12 +83,13 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 class Page(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that one model folder says.
 
-    `collisions` are strings with more than one id among the readers and statements, `plain_markers` structural tokens that are not special.
+    `classes` are the tokenizer classes that runs of transformers 5 releases pick. `collisions` are strings with more than one id among the readers and statements, `plain_markers` structural tokens that are not special.
     `disagreements` name what several files state differently; `needs` what some engine needs beyond the files.
     """
 
     folder: str
     loads: tuple[Load, ...]
+    classes: tuple[Said, ...]
     tokens: tuple[TokenRow, ...]
     collisions: dict[str, tuple[int, ...]]
     plain_markers: tuple[str, ...]

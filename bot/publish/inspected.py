@@ -36,6 +36,7 @@ def _parts(inspection: Inspection, *, verbose: bool) -> Iterator[RenderableType]
 
 def _page(page: Page, *, verbose: bool) -> Iterator[RenderableType]:
     yield from _section("Tokenizer", map(_load, page.loads))
+    yield from _section("Class by version", map(_said, page.classes if len(page.classes) > 1 else ()))
     yield from _tokens(page.tokens, verbose=verbose)
     doubled = [f"{quoted(text)}: {', '.join(map(str, ids))}" for text, ids in page.collisions.items()]
     yield from _section("More than one id", _first(doubled, verbose=verbose))
