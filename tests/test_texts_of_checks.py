@@ -103,6 +103,31 @@ def test_no_check_is_worse_than_its_kind(shared: Path) -> None:
     assert [loaded.id for loaded in checks() if above(loaded.check.severity, ceiling.get(loaded.id, "note"))] == []
 
 
+# Kinds that are about what a template renders.
+RENDERED = {
+    "chat-template-changed",
+    "chat-template-no-generation-prompt",
+    "chat-template-nonportable",
+    "chat-template-rejects-conversation",
+    "python-repr-leak",
+    "system-message-ignored",
+    "template-sandbox-escape",
+    "thinking-default-flipped",
+    "time-dependent-prompt",
+    "tool-arguments-mapping-only",
+    "tool-arguments-null-crash",
+    "tool-values-not-json",
+    "variable-dropped",
+}
+
+
+@pytest.mark.needs("shared")
+def test_every_kind_that_is_not_about_rendering_has_its_check(shared: Path) -> None:
+    kinds = re.findall(r"^\| ([\w-]+) \| (?:high|medium|low) \|", (shared / "cases/README.md").read_text("utf-8"), re.MULTILINE)
+    assert len(kinds) > len(RENDERED)
+    assert set(kinds) - {loaded.id for loaded in checks()} == RENDERED
+
+
 @pytest.mark.parametrize("case", FIRING, ids=str)
 def test_a_finding_speaks_in_one_line_and_keeps_its_severity(case: Case, tmp_path: Path) -> None:
     highest = next(loaded.check.severity for loaded in checks() if loaded.id == case.check)
