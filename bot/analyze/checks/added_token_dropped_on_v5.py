@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.declared import CONFIG, Declared, declared, of_table, spelled
 from bot.analyze.model.folder import Model, fact
+from bot.analyze.model.picks import VERSIONS, picks, ranges
 from bot.analyze.model.tokenizer_class import candidates, rebuilds, roles
 from bot.analyze.model.tokens import tokens
 from bot.analyze.wording import listed, value
@@ -16,7 +17,7 @@ CHECK = Check(
     sees="an added token of tokenizer.json that added_tokens_decoder of tokenizer_config.json lacks, "
     "with a tokenizer class that transformers 5 rebuilds (Qwen2Tokenizer, LlamaTokenizer, GemmaTokenizer and others)",
     why="Such a class takes the vocabulary from `tokenizer.json` and the added tokens from `added_tokens_decoder` alone: "
-    "the string is one token on transformers 4 and several on 5 (5.24.0 tokenization_utils_tokenizers.py:105-180, run).",
+    "the string is one token on transformers 4 and several on the versions of 5 that pick the class (5.24.0 tokenization_utils_tokenizers.py:105-180, run).",
     fix="Add the token to `added_tokens_decoder` with the id and flags that it has in `tokenizer.json`.",
     wrong_when="added_tokens_decoder is absent, a role or a list of special tokens names the string, the merges build it, or the class takes the file as it is",
     severity="error",
@@ -60,10 +61,13 @@ def _seen(model: Model, key: str, rows: tuple[Declared, ...]) -> Seen:
     rebuilt = [name for name in candidates(model) if rebuilds(name)]
     one = len(rows) == 1
     names = listed((value(row.text) for row in rows), most=5)
+    versions = [version for version, name in picks(model).items() if name in rebuilt]
+    numbers = "5" if len(versions) in (0, len(VERSIONS)) else listed(ranges(versions))
     return Seen(
         key=key,
         title=f"{names} {'is a token' if one else 'are tokens'} of {value('tokenizer.json')} only: "
-        f"{listed(rebuilt)} of transformers 5 splits {'it' if one else 'them'}",
+        f"{listed(rebuilt)} of transformers {numbers} splits {'it' if one else 'them'}",
         places=(*(row.place(model) for row in rows[:3]), model.place(CONFIG, "/added_tokens_decoder")),
+        engines=(f"transformers {numbers}", "vllm >= 0.24", "sglang >= 0.5.10") if numbers != "5" else None,
         severity="error" if len(rebuilt) == len(candidates(model)) else "warning",
     )

@@ -1,10 +1,10 @@
 """tokenizer_class stands for another pipeline than tokenizer.json holds."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.folder import Model
-from bot.analyze.model.picks import OF_SERVERS, VERSIONS, built, picks
+from bot.analyze.model.picks import OF_SERVERS, built, picks, ranges
 from bot.analyze.model.pipeline import pipeline, tokens_of
 from bot.analyze.model.rebuilt import Difference, difference
 from bot.analyze.records import Severity
@@ -50,27 +50,17 @@ def find(model: Model) -> Iterator[Seen]:
     name = min(differences, key=lambda name: _ORDER.index(differences[name].weight))
     worst = differences[name]
     versions = [version for version, picked in by_version.items() if picked == name]
-    ranges = listed(_ranges(versions))
+    numbers = listed(ranges(versions))
     stated = next((file for file in (_CONFIG, "config.json") if model.mapping(file).get("tokenizer_class") is not None), None)
     place = model.place(stated, "/tokenizer_class") if stated else model.place("config.json", "/model_type")
     yield Seen(
         key="tokenizer_class",
-        title=f"{value(name)} builds {value(worst.built)} where {value(_FILE)} has {value(worst.file)}: other ids{_HOW_MANY[worst.weight]} on transformers {ranges}",
+        title=f"{value(name)} builds {value(worst.built)} where {value(_FILE)} has {value(worst.file)}: other ids{_HOW_MANY[worst.weight]} on transformers {numbers}",
         places=(place, model.place(_FILE, f"/{worst.part}")),
         severity=_SEVERITIES[worst.weight],
         confidence="certain" if worst.weight == "all" else "likely",
-        engines=(f"transformers {ranges}", *(("vllm",) if OF_SERVERS in versions else ())),
+        engines=(f"transformers {numbers}", *(("vllm",) if OF_SERVERS in versions else ())),
     )
-
-
-def _ranges(versions: Iterable[str]) -> Iterator[str]:
-    """Versions as people write them: "5.3", "5.7 - 5.21"."""
-    numbers = sorted(VERSIONS.index(version) for version in versions)
-    starts = [n for n in numbers if n - 1 not in numbers]
-    ends = [n for n in numbers if n + 1 not in numbers]
-    for start, end in zip(starts, ends, strict=True):
-        first, last = (VERSIONS[n].rpartition(".")[0] for n in (start, end))
-        yield first if first == last else f"{first} - {last}"
 
 
 def _minor(version: str) -> int:

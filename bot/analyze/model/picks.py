@@ -4,6 +4,7 @@ The rules were read and run: models/auto/tokenization_auto.py of 5.0.0 to 5.24.0
 versions of the table (tools/tokenizers_5x.py).
 """
 
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,16 @@ def picks(model: Model) -> dict[str, str]:
     model_type = kind if isinstance(kind, str) else ""
     byte_level = "LlamaTokenizer" in (declared or other) and _is_byte_level(model)
     return {version: _pick(version, declared, other, model_type, byte_level=byte_level) for version in VERSIONS}
+
+
+def ranges(versions: Iterable[str]) -> Iterator[str]:
+    """Versions as people write them: "5.3", "5.7 - 5.21"."""
+    numbers = sorted(VERSIONS.index(version) for version in versions)
+    starts = [n for n in numbers if n - 1 not in numbers]
+    ends = [n for n in numbers if n + 1 not in numbers]
+    for start, end in zip(starts, ends, strict=True):
+        first, last = (VERSIONS[n].rpartition(".")[0] for n in (start, end))
+        yield first if first == last else f"{first} - {last}"
 
 
 def _pick(version: str, declared: str, other: str, model_type: str, *, byte_level: bool) -> str:
