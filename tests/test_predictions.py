@@ -18,12 +18,12 @@ VERSIONS = [(engine, version) for engine in engines() for version in engine.VERS
 
 # How many of the records of a field are predicted at least: an engine that only says "unknown" is of no use.
 KNOWN = {
-    ("transformers@4.57.6", "stops"): 388,
-    ("transformers@5.24.0", "stops"): 388,
-    ("vllm@0.33.0", "stops"): 245,
-    ("vllm@0.33.0", "stops_in_grammar"): 245,
-    ("sglang@0.5.23", "stops"): 250,
-    ("sglang@0.5.23", "stops_in_grammar"): 290,
+    ("transformers@4.57.6", "stops"): 389,
+    ("transformers@5.24.0", "stops"): 389,
+    ("vllm@0.33.0", "stops"): 250,
+    ("vllm@0.33.0", "stops_in_grammar"): 250,
+    ("sglang@0.5.23", "stops"): 256,
+    ("sglang@0.5.23", "stops_in_grammar"): 295,
     ("webllm@0.2.86", "stops"): 50,
 }
 

@@ -3,69 +3,27 @@
 Sources: transformers 4.46.3 to 5.24.0 (generation/configuration_utils.py, models/auto), run; for its users see their modules.
 """
 
-from collections.abc import Mapping
 from typing import Any, cast
 
+from bot.analyze.engines.config_fields import refused
+from bot.analyze.engines.generation_config import refusals
+from bot.analyze.model.config import pointer
 from bot.analyze.model.document import Document
 from bot.analyze.model.eos import Ids, nested, of_tokenizer, stated
 from bot.analyze.model.folder import Model
+from bot.analyze.model.rope import lacking, ropes
 from bot.analyze.model.tokenizer_class import candidates, rebuilds
 from bot.analyze.model.tokenizer_file import AddedToken, number
 from bot.analyze.model.tokens import ROLES, needs_remote_code, rebuilt_id, role, role_sources, tokens
 from bot.analyze.tables import config_eos
 from bot.answer import Answer, Known, Missing, Unknown
-
-# Keys that belong to generate() and that GenerationConfig refuses (utils.py of transformers 4.46.3 - 5.24.0; executed).
-_ARGUMENTS_OF_GENERATE = {
-    "logits_processor",
-    "stopping_criteria",
-    "prefix_allowed_tokens_fn",
-    "synced_gpus",
-    "assistant_model",
-    "streamer",
-    "negative_prompt_ids",
-    "negative_prompt_attention_mask",
-}
-
-_WHOLE = {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings", "intermediate_size"}
-_SCALED = {"linear", "dynamic", "yarn", "longrope", "llama3"}
+from bot.place import Place
 
 
-# configuration_utils.py:47-58 and :686 of transformers 5.24.0.
-_CACHES = {
-    "static",
-    "offloaded_static",
-    "dynamic",
-    "offloaded",
-    "quantized",
-    "sliding_window",
-    "hybrid",
-    "hybrid_chunked",
-    "offloaded_hybrid",
-    "offloaded_hybrid_chunked",
-    "paged",
-}
-
-
-def generation_config_refused(values: Mapping[str, Any]) -> str | None:
-    """Why GenerationConfig.from_pretrained raises for these values, or None (executed on 4.46.3 - 5.24.0)."""
-    for key in ("max_new_tokens", "num_return_sequences", "pad_token_id"):
-        if not isinstance(values.get(key), int | float | None):
-            return f"`{key}` is no number"
-    limit = values.get("max_new_tokens")
-    if limit is not None and limit <= 0:
-        return f"`max_new_tokens` must be greater than 0, but is {limit}"
-    sequences, beams = values.get("num_return_sequences"), values.get("num_beams")
-    alone = not (isinstance(beams, int) and beams > 1) and values.get("do_sample") != True  # noqa: E712 - 1 samples as well
-    if sequences is not None and sequences > 1 and alone:
-        return f"`num_return_sequences` {sequences} without sampling or beams"
-    stopping = values.get("early_stopping")
-    if not isinstance(stopping, bool | None) and stopping not in (0, 1, "never"):
-        return "`early_stopping` must be a boolean or `never`"
-    if values.get("cache_implementation") is not None and values["cache_implementation"] not in _CACHES:
-        return "`cache_implementation` has no known value"
-    argument = next((key for key in values if key in _ARGUMENTS_OF_GENERATE), None)
-    return f"`{argument}` is an argument of generate(), not a setting" if argument else None
+def generation_config_refused(content: Any, *, five: bool = True) -> str | None:
+    """Why GenerationConfig.from_pretrained raises for the JSON value of a file, or None; `five` is for transformers 5, else 4.57.6."""
+    found = next((each for each in refusals(content) if five or each.everywhere), None)
+    return f"`{found.key}` {found.why}" if found else None
 
 
 def generation_ids(model: Model) -> Answer[Ids] | None:
@@ -123,11 +81,11 @@ def _with_default(model: Model, path: tuple[str, ...], which: str, class_default
     return Known(tuple(default) if isinstance(default, list) else (default,), place)
 
 
-def config_loads(model: Model) -> Answer[bool]:
-    """Whether AutoConfig of transformers 5 loads config.json, for an operator who trusts the repository's code.
+def config_loads(model: Model, *, five: bool = True) -> Answer[bool]:
+    """Whether AutoConfig of transformers 5, or without `five` of 4.57.6, loads config.json, for an operator who trusts the repository's code.
 
-    False: absent, not a JSON object, no model_type, or a model_type that no release knows and no auto_map explains.
-    Unknown: a field that the strict classes of transformers >= 5.4 may refuse (configuration_utils.py:297 in 5.24.0, run).
+    False: absent, not a JSON object, no model_type, a model_type that no release knows and no auto_map explains, a field that the strict
+    classes of transformers >= 5.4 refuse (configuration_utils.py:297 in 5.24.0, run), or rope settings without a mandatory one.
     """
     document = model.document("config.json")
     if isinstance(document, Unknown):
@@ -137,34 +95,28 @@ def config_loads(model: Model) -> Answer[bool]:
     known = isinstance(model_type, str) and (model_type in config_eos() or config_needs_remote_code(model))
     if not model.readable("config.json") or not known:
         return Known(value=False, places=(model.place("config.json"),))
-    for key, value in config.items():
-        doubtful = _doubt(key, value)
-        if doubtful:
-            return Unknown(
-                f"config.json: {doubtful}, which transformers >= 5.4 may refuse", (model.place("config.json", f"/{key}"),)
-            )
-    return Known(value=True)
+    fault = config_fault(model, five=five)
+    if fault is not None and config_needs_remote_code(model):
+        return Unknown(
+            "config.json has a value that the known class refuses, unless the repository's own class takes it", (fault,)
+        )
+    return Known(value=True) if fault is None else Known(value=False, places=(fault,))
+
+
+def config_fault(model: Model, *, five: bool = True) -> Place | None:
+    """The value of config.json that its class refuses: a field of transformers >= 5.4, or rope settings without a mandatory one."""
+    config = model.mapping("config.json")
+    for fault in refused(config) if five else ():
+        return model.place("config.json", pointer(*fault.path))
+    model_type = config.get("model_type")
+    known = isinstance(model_type, str) and model_type in config_eos()
+    return next((rope.place(model) for rope in ropes(model) if known and lacking(rope)), None)
 
 
 def config_needs_remote_code(model: Model) -> bool:
     """Whether the config class is the repository's own (auto_map.AutoConfig)."""
     auto_map = model.mapping("config.json").get("auto_map")
     return isinstance(auto_map, dict) and bool(cast("dict[str, Any]", auto_map).get("AutoConfig"))
-
-
-def _doubt(key: str, value: Any) -> str:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if key in _WHOLE and not whole:
-        return f"`{key}` is no integer"
-    if key in ("bos_token_id", "pad_token_id") and value is not None and not whole:
-        return f"`{key}` is no integer"
-    if key == "eos_token_id" and isinstance(value, str):
-        return f"`{key}` is a string"
-    if key in ("rope_scaling", "rope_parameters") and isinstance(value, dict):
-        rope = cast("dict[str, Any]", value)
-        if rope.get("rope_type", rope.get("type", "default")) in _SCALED and "factor" not in rope:
-            return f"`{key}` has no factor"
-    return ""
 
 
 def tokenizer_loads(model: Model) -> Answer[bool]:
@@ -216,14 +168,12 @@ def _vocabulary(model: Model) -> bool:
     return bool(names) and (needs_remote_code(model) or not all(model.is_pointer(name) for name in names))
 
 
-def generation_config_loads(model: Model) -> Answer[bool]:
+def generation_config_loads(model: Model, *, five: bool = True) -> Answer[bool]:
     """False where GenerationConfig raises ValueError or TypeError; a file that is absent or not JSON hinders nobody."""
     document = model.document("generation_config.json")
-    no_object = (
-        isinstance(document, Known) and isinstance(document.value, Document) and not isinstance(document.value.value, dict)
-    )
-    refused = no_object or generation_config_refused(model.mapping("generation_config.json"))
-    return Known(value=not refused, places=(model.place("generation_config.json"),))
+    read = document.value if isinstance(document, Known) else None
+    raises = isinstance(read, Document) and generation_config_refused(read.value, five=five) is not None
+    return Known(value=not raises, places=(model.place("generation_config.json"),))
 
 
 def trusts(model: Model) -> bool:

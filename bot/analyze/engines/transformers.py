@@ -38,7 +38,7 @@ def predict(model: Model, version: str) -> Prediction:
 
 
 def _stops(model: Model, major: int) -> Answer[Any]:
-    loads = generation_config_loads(model)
+    loads = generation_config_loads(model, five=major >= 5)
     if isinstance(loads, Known) and not loads.value:
         return Known(None, loads.places)
     listed = generation_ids(model)
@@ -51,7 +51,7 @@ def _stops(model: Model, major: int) -> Answer[Any]:
 
 def _from_config(model: Model, major: int) -> Answer[Any]:
     """The ids of config.json, which counts only without a generation_config.json; Known(()) when the model does not load."""
-    loads = config_loads(model)
+    loads = config_loads(model, five=major >= 5)
     if not (isinstance(loads, Known) and loads.value):
         return Known((), loads.places) if isinstance(loads, Known) else loads
     if major < 5:

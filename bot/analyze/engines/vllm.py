@@ -8,6 +8,7 @@ where generation_config.json is absent or not JSON. The grammar of structured ou
 from typing import Any
 
 from bot.analyze.engines.from_transformers import (
+    config_fault,
     config_ids,
     config_loads,
     generation_config_loads,
@@ -40,7 +41,8 @@ def predict(model: Model, version: str) -> Prediction:
 def _stops(model: Model) -> Answer[Any]:
     listed = generation_ids(model)
     config = config_loads(model)
-    if listed is not None and isinstance(config, Known) and (model.readable("config.json") or not model.has("config.json")):
+    readable = model.readable("config.json") or not model.has("config.json")
+    if listed is not None and isinstance(config, Known) and readable and config_fault(model) is None:
         config = Known(value=True)  # a config without a known type stops the server elsewhere, not the reading of stop ids
     for step in (tokenizer_loads(model), generation_config_loads(model), config):
         if not (isinstance(step, Known) and step.value):
