@@ -22,7 +22,7 @@ from bot.analyze.checks import (
     processor_config_missing,
 )
 from bot.analyze.model import names, repository_id
-from bot.analyze.model.remote_code import reached
+from bot.analyze.model.remote_code import every_reference, reached
 from tests.changes import write
 from tests.models import model, model_of
 from tools.names import PATH, of_5
@@ -35,6 +35,8 @@ TREES: tuple[dict[str, str], ...] = (
     {"src/conf.py": CODE},
     {"src.conf.py": CODE, "other.py": CODE},
     {"conf.py": "from .other import C\n", "other.py": CODE},
+    {"conf.py": "from .other import C\n"},
+    {"conf.py": "from .other import C\n", "other.py": f"from .deep import one\n{CODE}"},
 )
 IMPORTS = (
     "from .b import x\n",
@@ -82,6 +84,21 @@ def test_a_module_is_missing_where_transformers_cannot_load_it(reference: str, t
         assert found
     else:
         assert not found
+
+
+@pytest.mark.parametrize("kind", ["llama", "tinyx"])
+def test_loading_a_configuration_reads_no_nested_auto_map(kind: str, tmp_path: Path) -> None:
+    inner: Any = {"model_type": kind, "auto_map": {"AutoConfig": "conf.C"}}
+    config = {"model_type": "llava", "text_config": inner, "vision_config": {"model_type": "clip_vision_model"}}
+    folder = write(tmp_path / "tiny", "none", {"conf.py": "raise SystemExit", "config.json": json.dumps(config)})
+    try:
+        read: Any = AutoConfig.from_pretrained(folder, trust_remote_code=True, local_files_only=True)
+    except ValueError:
+        assert not names.knows_model_type(kind)
+    else:
+        assert names.knows_model_type(kind)
+        assert {row.pointer for row in every_reference(model_of(folder))} == {"/text_config/auto_map/AutoConfig"}
+        assert read.text_config.auto_map == inner["auto_map"]
 
 
 def test_every_file_that_transformers_copies_is_reached(tmp_path: Path) -> None:

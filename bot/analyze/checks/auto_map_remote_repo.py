@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.folder import Model
-from bot.analyze.model.remote_code import Reference, place, references
+from bot.analyze.model.remote_code import Reference, every_reference, place
 from bot.analyze.wording import listed, value
 
 CHECK = Check(
@@ -24,7 +24,7 @@ CHECK = Check(
 def find(model: Model) -> Iterator[Seen]:
     """Name each repository once per file."""
     found: dict[tuple[str, str], list[Reference]] = {}
-    for row in references(model):
+    for row in every_reference(model):
         if row.repository:
             found.setdefault((row.file, row.repository), []).append(row)
     for (file, repository), rows in found.items():

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.folder import Model
-from bot.analyze.model.remote_code import Reference, local, place, reached, references
+from bot.analyze.model.remote_code import Reference, every_reference, local, place, reached
 from bot.analyze.wording import listed, value
 
 CHECK = Check(
     title="auto_map names new code",
     says="makes readers run new code",
-    sees="a module, of this repository or of another, that an `auto_map` of head names and none of base",
+    sees="a module, of this repository or of another, that an `auto_map` of head, also of a nested configuration, names and none of base",
     why="It runs on the machine of everyone who loads the model with trust_remote_code, in transformers, vLLM and sglang alike, from the moment of the merge.",
     fix="Read the code before merging, and name only code that loading needs.",
     wrong_when="base named the module in another file or for another class, its file only has a new name, the file is not there, or a configuration of base could not be read",
@@ -23,11 +23,11 @@ CHECK = Check(
 
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Compare what both name, without the classes."""
-    before = references(base)
+    before = every_reference(base)
     known = {row.code for row in before}
     held = {base.files[name].oid for name in reached(base, local(before))}
     found: dict[str, list[Reference]] = {}
-    for row in references(head):
+    for row in every_reference(head):
         unread = base.has(row.file) and not base.readable(row.file)
         same = not row.repository and head.has(row.path) and head.files[row.path].oid in held - {""}
         there = bool(row.repository) or head.has(row.path)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.folder import Model
-from bot.analyze.model.remote_code import local, reached, references
+from bot.analyze.model.remote_code import every_reference, local, reached
 from bot.analyze.wording import value
 from bot.answer import Known
 from bot.snapshot import File
@@ -14,7 +14,7 @@ from bot.snapshot import File
 CHECK = Check(
     title="Code that auto_map reaches was edited",
     says="changes code that readers run",
-    sees="a .py file with other content than in base that `auto_map` names in both, or that such a file imports relatively, at any depth, and a file that is newly imported so",
+    sees="a .py file with other content than in base that `auto_map` (also of a nested configuration) names in both, or that such a file imports relatively, at any depth, and a file that is newly imported so",
     why="Everyone who loads the model with trust_remote_code, in transformers, vLLM or sglang, runs the edited code from the moment of the merge.",
     fix="Read the change as code of a program: it is one.",
     wrong_when="no `auto_map` leads to the file, or only its name changed",
@@ -30,7 +30,7 @@ _MOST = 20
 
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Follow the modules that both sides name; those that only head names are new code, not edited code."""
-    named = local(references(base)) & local(references(head))
+    named = local(every_reference(base)) & local(every_reference(head))
     named_files = {f"{module}.py" for module in named}
     held = {base.files[name].oid for name in reached(base, named)}
     compared = 0

@@ -28,11 +28,14 @@ FILES = (
 # transformers 5 keeps what preprocessor_config.json and others held inside processor_config.json (image_processing_base.py:290-344 in 5.24.0).
 _INSIDE = ("image_processor", "feature_extractor", "video_processor", "audio_processor")
 _MOST = 200  # references of a folder; there are some fifty Auto classes
+_DEEPEST = 3  # nested configurations inside one another
 
 # "from .a.b import c, d" and "from . import a". Every length is bounded, so that a hostile file costs no time.
 _FROM = re.compile(
     r"^[ \t]*from[ \t]+(\.{1,20})[ \t]*((?:\w[\w.]{0,200})?)[ \t]+import[ \t]*(\([^)]{0,4000}|[^\n#;]{0,4000})", re.MULTILINE
 )
+# "from .a import b" at the start of a line: no import that may fail, in a function or for a type checker.
+_FIRM = re.compile(r"^from[ \t]+\.([^\W\d]\w{0,200})[ \t]+import\b", re.MULTILINE)
 
 
 class Reference(msgspec.Struct, frozen=True):
@@ -63,14 +66,36 @@ class Reference(msgspec.Struct, frozen=True):
 @fact
 def references(model: Model) -> tuple[Reference, ...]:
     """Every reference of the folder; a text that is none for transformers (no dot, two repositories) is left out."""
+    return tuple(_entries(_auto_maps(model)))
+
+
+@fact
+def every_reference(model: Model) -> tuple[Reference, ...]:
+    """The references of the folder and those in the nested configurations of config.json.
+
+    Loading the configuration does not read the latter (run with 5.24.0 and 4.57.6: code is not loaded for them, and an unknown nested model_type
+    stays unknown); Auto classes that are given a nested configuration do (models/auto/auto_factory.py:205-233 in 5.24.0).
+    """
+    return (*references(model), *_entries(_nested(model.mapping("config.json"), ())))
+
+
+def _nested(config: dict[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...], Any]]:
+    for key, inner in config.items():
+        if isinstance(inner, dict) and key.endswith("_config") and len(path) < _DEEPEST:
+            held = cast("dict[str, Any]", inner)
+            yield "config.json", (*path, key, "auto_map"), held.get("auto_map")
+            yield from _nested(held, (*path, key))
+
+
+def _entries(auto_maps: Iterable[tuple[str, tuple[str, ...], Any]]) -> list[Reference]:
     found: list[Reference] = []
-    for file, path, auto_map in _auto_maps(model):
+    for file, path, auto_map in auto_maps:
         if isinstance(auto_map, list):  # the old form: the list is the entry of AutoTokenizer
             found += _entry(file, path, "AutoTokenizer", auto_map)
         elif isinstance(auto_map, dict):
             for name, entry in islice(cast("dict[str, Any]", auto_map).items(), _MOST):
                 found += _entry(file, (*path, name), name, entry)
-    return tuple(found[:_MOST])
+    return found[:_MOST]
 
 
 def _auto_maps(model: Model) -> Iterator[tuple[str, tuple[str, ...], Any]]:
@@ -110,6 +135,29 @@ def reached(model: Model, modules: Iterable[str]) -> frozenset[str]:
             folder = normpath(join(dirname(name), *[".."] * (level - 1)))
             waiting += [join(folder, path) for path in _candidates(dotted, names)]
     return frozenset(found)
+
+
+def lost_imports(model: Model, module: str) -> Iterator[tuple[str, int, str]]:
+    """The modules beside a module of the top level that it, or what it reaches there, imports and that are not there: by whom, in which line, and which.
+
+    Only "from .name import" at the start of a line is judged: what stands in a folder may be a package or in another model.
+    """
+    for name in sorted(reached(model, [module])):
+        lines = model.parsed(name, _firm_imports) if "/" not in name else None
+        for line, other in lines.value if isinstance(lines, Known) else ():
+            if not model.has(f"{other}.py") and other not in _folders(model):
+                yield name, line, f"{other}.py"
+
+
+@fact
+def _folders(model: Model) -> frozenset[str]:
+    return frozenset(name.partition("/")[0] for name in model.files if "/" in name)
+
+
+def _firm_imports(content: bytes) -> tuple[tuple[int, str], ...]:
+    text = content.decode("utf-8", "replace")
+    found = {match[1]: match.start() for match in reversed(list(_FIRM.finditer(text)))}  # the first line of each
+    return tuple((text.count("\n", 0, start) + 1, name) for name, start in islice(sorted(found.items()), _MOST))
 
 
 def _candidates(dotted: str, names: tuple[str, ...]) -> Iterator[str]:
