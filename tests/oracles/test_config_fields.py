@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import CONFIG_MAPPING, AutoConfig
 
-from bot.analyze.engines.config_fields import accepts, refused
+from bot.analyze.engines.config_fields import accepts, looked_up, refused
 from bot.analyze.tables import FIELDS, field_tables
 from tools import tables_config
 
@@ -74,7 +74,18 @@ def configs(draw: st.DrawFn) -> dict[str, Any]:
         if nested[where[0]].startswith("auto:") and draw(st.booleans()):
             below["model_type"] = nested[where[0]][5:]
     names = sorted(
-        {*fields(where[1]), "layer_types", "num_hidden_layers", "hidden_size", "num_attention_heads", "dtype", "unknown"}
+        {
+            *fields(where[1]),
+            "layer_types",
+            "num_hidden_layers",
+            "hidden_size",
+            "num_attention_heads",
+            "dtype",
+            "unknown",
+            "quantization_config",
+            "id2label",
+            "head_dim",
+        }
     )
     for key in draw(st.lists(st.sampled_from(names), min_size=1, max_size=3)):
         below[key] = draw(ANY)
@@ -116,3 +127,19 @@ def test_the_default_of_a_class_is_not_refused(model_type: str, data: st.DataObj
 @pytest.mark.parametrize("kind", TABLES.kinds, ids=json.dumps)
 def test_no_kind_of_the_table_is_one_that_we_take_for_anything(kind: Any) -> None:
     assert not all(accepts(kind, value) for value in (*VALUES, *LISTS, *OBJECTS))
+
+
+@pytest.mark.parametrize("key", ["quantization_config", "id2label", "head_dim"])
+@pytest.mark.parametrize("value", ["8", [], ["x"]])
+def test_what_no_class_takes_is_refused_by_all_of_which_we_say_so(key: str, value: Any, tmp_path: Path) -> None:
+    said = [t for t in sorted(TABLES.classes) if any(fault.path == (key,) for fault in refused({"model_type": t, key: value}))]
+    assert said
+    assert [t for t in said if error(tmp_path, {"model_type": t, key: value}) is None] == []
+
+
+def test_a_nested_model_type_that_nobody_has_is_refused_where_we_say_that_it_is_looked_up(tmp_path: Path) -> None:
+    nested = {t: json.loads(bytes(TABLES.rows[TABLES.classes[t]])).get("nested", {}) for t in sorted(TABLES.classes)}
+    configs = [{"model_type": t, key: {"model_type": "nobodys"}} for t, keys in nested.items() for key in keys]
+    said = [config for config in configs if list(looked_up(config))]
+    assert said
+    assert [config for config in said if "nobodys" not in str(error(tmp_path, config))] == []

@@ -14,8 +14,8 @@ CHECK = Check(
     title="A field of config.json has a type that its class refuses",
     says="keeps the model from loading with current releases",
     sees="a field that the strict configuration class of model_type refuses: a string or float for an integer, an integer for a float, null or a list where none is "
-    "taken, also in nested configurations; a hidden_size that its heads do not divide, and layer_types that do not exist or do not match the number of layers",
-    why="transformers 5.4 and newer raise `StrictDataclassFieldValidationError` for the configuration and for the tokenizer beside it (5.24.0, run), "
+    "taken, also in nested configurations; a quantization_config or id2label that is no object, a head_dim that is no number; a hidden_size that its heads do not divide, and layer_types that do not exist or do not match the number of layers",
+    why="transformers 5.4 and newer raise an error, mostly `StrictDataclassFieldValidationError`, for the configuration and for the tokenizer beside it (5.24.0, run), "
     "and so vLLM 0.24 and sglang 0.5.12 and newer do not start.",
     fix="Write the value in the type that the class takes.",
     wrong_when="the class is of the repository's own code or checks nothing, the field is not one of the class, or older releases alone would refuse it",

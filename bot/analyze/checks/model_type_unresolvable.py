@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
+from bot.analyze.engines.config_fields import looked_up
 from bot.analyze.model.card import library
+from bot.analyze.model.config import pointer
 from bot.analyze.model.folder import Model
 from bot.analyze.model.names import NEWEST, knows_model_type, served_anyway
 from bot.analyze.model.remote_code import references
@@ -14,7 +16,8 @@ FILE = "config.json"
 CHECK = Check(
     title="No engine knows the model_type",
     says="names a kind of model that no engine knows",
-    sees="a model_type of config.json that neither transformers 4.57.6 nor 5.24.0 has and no AutoConfig in auto_map, or a model_type that base had and head has not",
+    sees="a model_type of config.json that neither transformers 4.57.6 nor 5.24.0 has and no AutoConfig in auto_map, or a model_type that base had and head has not; "
+    "and such a model_type of text_config, vision_config and the like, where the class looks it up (LLaVA does, Qwen2-VL has classes of its own)",
     why="AutoConfig raises `ValueError: … model type … but Transformers does not recognize this architecture` (5.24.0 models/auto/configuration_auto.py:442, run), and with "
     "it vLLM and sglang do not start.",
     fix="Write the model_type of a class that exists, or add the code and an entry AutoConfig in auto_map.",
@@ -31,26 +34,31 @@ _LIBRARIES = {"", "transformers", "peft", "vllm", "sglang", "sentence-transforme
 
 
 def find(model: Model) -> Iterator[Seen]:
-    """Look the type up."""
+    """Look the type up, and those of nested configurations that the class looks up."""
     config = model.mapping(FILE)
-    kind = config.get("model_type")
-    if (
-        not isinstance(kind, str)
-        or knows_model_type(kind)
-        or served_anyway(kind)
-        or _has_code(model)
-        or library(model) not in _LIBRARIES
-    ):
+    if _has_code(model) or library(model) not in _LIBRARIES:
         return
     newer = _release(config.get("transformers_version")) > NEWEST
-    yield Seen(
-        key="model_type",
-        title=f"{value('model_type')} {value(kind)} is unknown to transformers"
-        + (f" up to {'.'.join(map(str, NEWEST))}" if newer else f", and {value('auto_map')} names no configuration class"),
-        places=(model.place(FILE, "/model_type"),),
-        severity="warning" if newer or model.folder != "." else None,
-        confidence="likely" if newer or model.folder != "." else None,
-    )
+    for path, kind in ((("model_type",), config.get("model_type")), *looked_up(config)):
+        if not isinstance(kind, str) or knows_model_type(kind) or served_anyway(kind):
+            continue
+        dotted = ".".join(path)
+        yield Seen(
+            key=dotted,
+            title=f"{value(dotted)} {value(kind)} is unknown to transformers"
+            + (f" up to {'.'.join(map(str, NEWEST))}" if newer else f", and {value('auto_map')} names no configuration class"),
+            places=(model.place(FILE, pointer(*path)),),
+            severity="warning" if newer or model.folder != "." else None,
+            confidence="likely" if newer or model.folder != "." else None,
+            detail=_NESTED if len(path) > 1 else "",
+        )
+
+
+# configuration_utils.py:223 in 5.24.0, run; 4.57.6 raises KeyError for most such classes (run).
+_NESTED = (
+    "The class of `model_type` looks this one up as well: `AutoConfig` raises `ValueError: Unrecognized model type for subconfig` (transformers 5.24.0, run), and "
+    "with it vLLM and sglang do not start."
+)
 
 
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:

@@ -77,24 +77,65 @@ def _of_class(tables: FieldTables, name: str, values: dict[str, Any], path: tupl
         for number in numbers:
             key = tables.names[number]
             if key in values and not accepts(tables.kinds[int(kind)], values[key]):
-                yield Refused((*path, key), name, f"where {name} takes {words(tables.kinds[int(kind)])} only")
-    rope = values.get("rope_scaling")
-    if (
-        rope
-        and not isinstance(rope, dict)
-        and "rope_parameters" in {tables.names[n] for group in row.fields.values() for n in group}
-    ):
-        yield Refused((*path, "rope_scaling"), name, f"where {name} takes an object only")  # it is assigned to rope_parameters
+                yield Refused((*path, key), name, f"where {name} takes only {words(tables.kinds[int(kind)])}")
+    typed = {tables.names[n] for group in row.fields.values() for n in group}
+    yield from (Refused((*path, key), name, why) for key, why in _of_all(name, values, typed) if key not in typed)
     yield from _of_validators(tables, row, name, values, path)
+    for key, nested, owner in _below(tables, row, values):
+        replaced = {tables.names[number] for number in row.replaced.get(key, ())}
+        if owner in tables.rows:
+            kept = {name: value for name, value in nested.items() if name not in replaced}
+            yield from _of_class(tables, owner, kept, (*path, key))
+
+
+def _below(tables: FieldTables, row: _Row, values: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """The nested configurations that a class builds: the key, the values, and the class, "" for one that is not in the table."""
     for key, inner in row.nested.items():
         below = values.get(key)
         if isinstance(below, dict):
             nested = cast("dict[str, Any]", below)
-            owner = tables.classes.get(_model_type(nested) or inner[5:], "") if inner.startswith("auto:") else inner
-            replaced = {tables.names[number] for number in row.replaced.get(key, ())}
-            if owner in tables.rows:
-                kept = {name: value for name, value in nested.items() if name not in replaced}
-                yield from _of_class(tables, owner, kept, (*path, key))
+            yield key, nested, tables.classes.get(_model_type(nested) or inner[5:], "") if inner.startswith("auto:") else inner
+
+
+# Classes with rope settings that do not look at head_dim: they have none where config.json states none, or set it themselves (run).
+_OWN_HEADS = {"CohereCompassTextConfig", "Dots3NoteVisionConfig", "MusicFlamingoConfig", "SarvamMLAConfig"}
+
+
+def _of_all(name: str, values: dict[str, Any], typed: set[str]) -> Iterator[tuple[str, str]]:
+    """What classes refuse beside the types of their fields, with any class of the table (configuration_utils.py:454-462 and 1298, modeling_rope_utils.py:903-909 in 5.24.0, run)."""
+    rope, labels, heads = values.get("rope_scaling"), values.get("id2label"), values.get("head_dim")
+    if rope and not isinstance(rope, dict) and "rope_parameters" in typed:
+        yield "rope_scaling", f"where {name} takes only an object"  # it is assigned to rope_parameters
+    if values.get("quantization_config") is not None and not isinstance(values["quantization_config"], dict):
+        yield "quantization_config", f"where {name} takes only an object or null"
+    if labels is not None and not isinstance(labels, dict):
+        yield "id2label", f"where {name} takes only an object or null"
+    if isinstance(heads, str | list) and "rope_parameters" in typed and name not in _OWN_HEADS:
+        yield "head_dim", f"where {name} takes only a number or null"
+
+
+# Classes that look both configurations up, without a default for either (run).
+_PAIRS: dict[str, tuple[str, str]] = dict.fromkeys(
+    ("encoder-decoder", "vision-encoder-decoder", "speech-encoder-decoder"), ("encoder", "decoder")
+)
+_FIXED = {("cosmos3_omni", "vision_config")}  # where the class puts its own model type in place of another
+
+
+def looked_up(
+    config: dict[str, Any], name: str | None = None, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The model types of nested configurations by which AutoConfig looks up the class (configuration_utils.py:216-225 in 5.24.0, run), with the keys that lead there.
+
+    `name` is the class of `config`, by default that of its model type.
+    """
+    tables, kind = field_tables(), _model_type(config)
+    name = tables.classes.get(kind, "") if name is None else name
+    row = _row(tables, name) if name in tables.rows else _Row({})
+    row = msgspec.structs.replace(row, nested=row.nested | dict.fromkeys(_PAIRS.get(kind, ()), "auto:"))
+    for key, nested, owner in _below(tables, row, config):
+        if row.nested[key].startswith("auto:") and _model_type(nested) and (kind, key) not in _FIXED:
+            yield (*path, key, "model_type"), _model_type(nested)
+        yield from looked_up(nested, owner, (*path, key))
 
 
 def _of_validators(tables: FieldTables, row: _Row, name: str, values: dict[str, Any], path: tuple[str, ...]) -> Iterator[Refused]:
@@ -142,32 +183,41 @@ def accepts(kind: Any, value: Any) -> bool:
 
 
 def words(kind: Any) -> str:
-    """A kind in words."""
+    """A kind in words, of alternatives null last."""
     match kind:
         case str():
-            return _WORDS.get(kind, kind)
+            return _WORDS.get(kind, (kind, ""))[0]
         case ["or", *kinds]:
-            return " or ".join(words(inner) for inner in kinds)
+            told = dict.fromkeys(words(inner) for inner in sorted(kinds, key=lambda inner: inner == "null"))
+            *rest, last = told
+            return f"{', '.join(rest)} or {last}" if rest else last
         case ["list" | "sequence", inner]:
-            return f"a list with {words(inner)} in each place"
+            return f"a list{_of(inner)}"
         case ["dict", _, inner]:
-            return f"an object with {words(inner)} in each place"
+            return f"an object{_of(inner)}"
         case ["in", *choices]:
             return " or ".join(map(str, choices))
         case _:
             return "another type"
 
 
+def _of(inner: Any) -> str:
+    """What a list or an object holds, "" where that cannot be told in a word or two."""
+    kinds = cast("list[Any]", inner)[1:] if isinstance(inner, list) and inner[0] == "or" else [inner]
+    plural = [_WORDS[kind][1] for kind in kinds if isinstance(kind, str) and kind != "any"]
+    return f" of {' or '.join(plural)}" if len(plural) == len(kinds) else ""
+
+
 _WORDS = {
-    "int": "an integer",
-    "float": "a number with a decimal point",
-    "bool": "true or false",
-    "str": "a string",
-    "null": "null",
-    "list": "a list",
-    "dict": "an object",
-    "any": "anything",
-    "never": "no value that JSON can hold",
+    "int": ("an integer", "integers"),
+    "float": ("a number with a decimal point", "numbers with a decimal point"),
+    "bool": ("true or false", "truth values"),
+    "str": ("a string", "strings"),
+    "null": ("null", "nulls"),
+    "list": ("a list", "lists"),
+    "dict": ("an object", "objects"),
+    "any": ("anything", ""),
+    "never": ("no value that JSON can hold", "values that JSON cannot hold"),
 }
 
 
