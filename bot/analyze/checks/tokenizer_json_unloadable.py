@@ -1,27 +1,29 @@
 """The tokenizers library refuses tokenizer.json."""
 
-import re
 from collections.abc import Iterator
+from typing import Any
 
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model
-from bot.analyze.model.tokenizer_file import NotTokenizer, is_tokenizer
+from bot.analyze.model.tokenizer_file import NotTokenizer, TokenizerFile, is_tokenizer
 from bot.analyze.model.tokenizer_parts import lists_added_tokens
-from bot.analyze.model.tokens import refusal, tokenizer_file
+from bot.analyze.model.tokens import needs_remote_code, refusal, tokenizer_file
 from bot.analyze.wording import value
 from bot.answer import Known
 
 _FILE, _CONFIG = "tokenizer.json", "tokenizer_config.json"
+# Keys of a tokenizer_config.json that transformers writes; any one of them tells that the folder is loaded with it.
+_OF_TRANSFORMERS = frozenset(["tokenizer_class", "added_tokens_decoder", "model_max_length", "clean_up_tokenization_spaces"])
 CHECK = Check(
     title="tokenizer.json cannot be loaded",
     says="breaks the tokenizer",
-    sees="a tokenizer.json that is valid JSON and that the `tokenizers` library refuses: an unknown key or component, an option that is missing or of a wrong type, "
+    sees="a tokenizer.json that is valid JSON and that the `tokenizers` library refuses: no model, an unknown key or component, an option that is missing or of a wrong type, "
     "an added token without all of its flags, a merge that the vocabulary lacks; or one that transformers cannot load, because neither it nor tokenizer_config.json lists added tokens",
     why="Every engine that loads the file with the `tokenizers` library fails to start (0.23.3, run). "
     "transformers 5 may still load it with a tokenizer class that builds its own pipeline, such as Qwen2Tokenizer.",
     fix="Load the file with the `tokenizers` library and save it again, and do not edit it by hand.",
-    wrong_when="the file is no JSON or a Git LFS pointer, which other checks tell, or belongs to another tool, such as Keras",
+    wrong_when="the file is no JSON or a Git LFS pointer, which other checks tell, or belongs to another tool: it has no model and is one of Keras, or nothing in the folder says that a tokenizer is loaded from it",
     severity="error",
     weighed="Certain: every reason was compared with what the library does for generated files; the two real files that are refused do not load with it either.",
 )
@@ -36,17 +38,33 @@ def find(model: Model) -> Iterator[Seen]:
         yield from _unlisted(model)
     if _FILE in model.settled:
         return
-    pointer, why = "", ""
     if isinstance(file.value, NotTokenizer):
-        pointer, why = _pointed(file.value.message) if _is_tokenizer(model) else ("", "")
-    else:
-        pointer, why = refusal(model) or ("", "")
-    if why:
-        yield Seen(
-            key=_FILE,
-            title=f"The {value('tokenizers')} library cannot work with {value(_FILE)}: {value(why.replace('`', chr(39)))}",
-            places=(model.place(_FILE, pointer),),
-        )
+        if _meant(model):
+            yield _refused(model, file.value.pointer, file.value.reason)
+    elif why := refusal(model):
+        yield _refused(model, *why)
+
+
+def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
+    """A file that was one of the library's and is none any more, in a folder that shows no other sign of it."""
+    before, after = tokenizer_file(base), tokenizer_file(head)
+    if (
+        isinstance(before, Known)
+        and isinstance(before.value, TokenizerFile)
+        and isinstance(after, Known)
+        and isinstance(after.value, NotTokenizer)
+        and _document(head) is not None
+        and not _of_keras(head)
+    ):
+        yield _refused(head, after.value.pointer, after.value.reason)
+
+
+def _refused(model: Model, pointer: str, why: str) -> Seen:
+    return Seen(
+        key=_FILE,
+        title=f"The {value('tokenizers')} library cannot work with {value(_FILE)}: {value(why.replace('`', chr(39)))}",
+        places=(model.place(_FILE, pointer),),
+    )
 
 
 def _unlisted(model: Model) -> Iterator[Seen]:
@@ -64,16 +82,25 @@ def _unlisted(model: Model) -> Iterator[Seen]:
         )
 
 
-def _is_tokenizer(model: Model) -> bool:
-    """Whether the file is JSON and has the shape of the library's, so that it is a broken one and not a file of another tool."""
+def _meant(model: Model) -> bool:
+    """Whether the file is JSON and meant for the library, so that it is a broken one and not a file of another tool.
+
+    It has the library's shape, or the folder loads its tokenizer with it: tokenizer_config.json is one of transformers, or MLC lists the file.
+    """
+    document = _document(model)
+    if document is None or is_tokenizer(document.value):
+        return document is not None
+    files: Any = model.mapping("mlc-chat-config.json").get("tokenizer_files")
+    told = not _OF_TRANSFORMERS.isdisjoint(model.mapping(_CONFIG)) or (isinstance(files, list) and _FILE in files)
+    return told and not _of_keras(model) and not needs_remote_code(model)
+
+
+def _document(model: Model) -> Document | None:
     document = model.document(_FILE)
-    return isinstance(document, Known) and isinstance(document.value, Document) and is_tokenizer(document.value.value)
+    return document.value if isinstance(document, Known) and isinstance(document.value, Document) else None
 
 
-def _pointed(message: str) -> tuple[str, str]:
-    """The reason, and the JSON pointer of the value that it speaks of ("… - at `$.added_tokens[2].id`")."""
-    reason = message.rpartition("library loads: ")[2]
-    reason, _, path = reason.partition(" - at `$")
-    if "..." in path:
-        return "", reason
-    return re.sub(r"\[(\d+)\]|\.(\w+)", lambda found: f"/{found[1] or found[2]}", path.rstrip("`")), reason
+def _of_keras(model: Model) -> bool:
+    """Whether it is what Keras or KerasHub writes under the same name: class_name and config."""
+    document = _document(model)
+    return document is not None and document.mapping.keys() >= {"class_name", "config"}

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
+from bot.analyze.model.misfit import words
 from bot.analyze.model.tokenizer_parts import DEEPEST, Component, Options, Pipeline, steps
 
 _Kind = Callable[[], type[msgspec.Struct]]
@@ -157,9 +158,9 @@ def fault(found: Pipeline, content: bytes) -> tuple[str, str] | None:
             return f"/{part}", why
     for part, kind in (("truncation", _Truncation), ("padding", _Padding)):
         block = getattr(found, part)
-        why = _misfit(block, kind) if block is not None else ""
+        why = _misfit(block, kind, part) if block is not None else ""
         if why:
-            return f"/{part}", f"{part}: {why}"
+            return f"/{part}", why
     return _model_fault(found.model, content)
 
 
@@ -172,8 +173,9 @@ def _part(part: str, kinds: dict[str, _Kind], value: Any) -> str:
         if isinstance(name, str) and name not in _KNOWN[part]:
             return f"it has the unknown {part} {name!r}"
         kind = kinds.get(name) if isinstance(name, str) else None
-        why = _misfit(step, kind()) or _within(step) if kind else ""
-        if why:
+        if kind and (why := _misfit(step, kind(), f"{part} {name}")):
+            return why
+        if kind and (why := _within(step)):
             return f"{part} {name}: {why}"
     if any(not isinstance(row.get(_LISTS[part]), list) for row in _sequences(value, _LISTS[part])):
         return f"{part} Sequence without the list {_LISTS[part]}"
@@ -203,11 +205,11 @@ def _within(step: Component) -> str:
             return ""
 
 
-def _misfit(value: Any, kind: type[msgspec.Struct]) -> str:
+def _misfit(value: Any, kind: type[msgspec.Struct], whole: str) -> str:
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        return str(error)
+        return words(error, whole)
     return ""
 
 
@@ -254,15 +256,15 @@ def _model_fault(options: Options, content: bytes) -> tuple[str, str] | None:
         return _unigram_fault(content)
     kind = _MODELS.get(options.type) if isinstance(options.type, str) else None
     stated = {name: value for name, value in msgspec.structs.asdict(options).items() if value is not msgspec.UNSET}
-    why = _misfit(stated, kind()) if kind else ""
-    return ("/model", f"model {options.type}: {why}") if why else None
+    why = _misfit(stated, kind(), f"its {options.type} model") if kind else ""
+    return ("/model", why) if why else None
 
 
 def _unigram_fault(content: bytes) -> tuple[str, str] | None:
     try:
         model = msgspec.json.decode(content, type=_UnigramFile).model
     except msgspec.DecodeError as error:
-        return "/model", f"model Unigram: {error}"
+        return "/model", words(error)
     if model.unk_id is not None and model.unk_id >= len(model.vocab):
         return "/model", f"Unigram of {len(model.vocab)} pieces names number {model.unk_id} as the unknown one"
     return None

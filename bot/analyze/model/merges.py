@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from bot.analyze.model.misfit import words
+
 Pair = tuple[str, str]
 
 
@@ -72,5 +74,5 @@ def _misshapen(merges: Merges) -> str:
     try:
         msgspec.json.decode(merges.text, type=list[str | Pair])
     except msgspec.DecodeError as error:
-        return f"its merges cannot be read ({error})"
+        return words(error, "its list of merges")
     return "its merges are strings and pairs in one list"

@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
+from bot.analyze.model import misfit
 from bot.analyze.model.merges import Merges, stray_merge
-from bot.analyze.model.misfit import pointer, words
-from bot.analyze.model.pointers import escaped
+from bot.analyze.model.misfit import words
+from bot.analyze.model.pointers import pointer
 from bot.analyze.model.tokenizer_parts import Options, Pipeline
 
 _PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding")
@@ -154,19 +155,22 @@ def read(content: bytes) -> TokenizerFile | NotTokenizer:
 
 def _refused(content: bytes, error: msgspec.ValidationError) -> NotTokenizer:
     """What a file lacks; the model first, without which it is no tokenizer whatever else is wrong, and the token of a wrong id."""
-    whole: Any = msgspec.json.decode(content)
+    try:
+        whole: Any = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as broken:
+        return NotTokenizer(str(broken))
     if isinstance(whole, dict):
         model = cast("dict[str, Any]", whole).get("model", msgspec.UNSET)
         if model is msgspec.UNSET:
-            return NotTokenizer("it has no 'model'")
+            return NotTokenizer("the file has no 'model'")
         if isinstance(model, dict) and "...]" in str(error):
             vocab: Any = cast("dict[str, Any]", model).get("vocab")
             for token, number in cast("dict[str, Any]", vocab).items() if isinstance(vocab, dict) else ():
                 try:
                     msgspec.convert(number, _Id)
                 except msgspec.ValidationError as wrong:
-                    return NotTokenizer(words(wrong, f"the id of {token!r} in its vocabulary"), f"/model/vocab/{escaped(token)}")
-    return NotTokenizer(words(error, "the file"), pointer(error))
+                    return NotTokenizer(words(wrong, f"the id of {token!r} in its vocabulary"), pointer("model", "vocab", token))
+    return NotTokenizer(words(error), misfit.pointer(error))
 
 
 def number(file: TokenizerFile, added: tuple[AddedToken, ...], taken: dict[str, int] | None = None) -> dict[str, int]:
