@@ -16,16 +16,17 @@ CHECK = Check(
     why="PEFT up to 0.13 raises `TypeError: LoraConfig.__init__() got an unexpected keyword argument …` for such a key, whatever its value; 0.14 and newer warn and "
     "ignore it (0.13.2 config.py:119, 0.14.0 config.py:153-163).",
     fix="Save the adapter with the oldest PEFT that your readers use, or take keys with the default value out.",
-    wrong_when="base already needed that release, or only peft_version is new where PEFT 0.14 was needed before",
+    wrong_when="base already needed that release, PEFT 0.4 knows the keys, or only peft_version is new where PEFT 0.14 was needed before",
     severity="note",
     engines=("peft",),
     weighed="A fact about older readers, so a note; the releases are those of which the classes were read (0.3.0 to 0.21.2). No folder of the corpus holds an adapter.",
 )
 
-# Keys of LoraConfig and its parent classes by the first release that has them, of those whose source was read:
+# The oldest PEFT that matters: what 0.4 of July 2023 knows is no news.
+_OLDEST = (0, 4)
+# Other keys of LoraConfig and its parent classes by the first release that has them, of those whose source was read:
 # 0.3.0 0.4.0 0.5.0 0.6.2 0.7.1 0.8.2 0.9.0 0.10.0 0.11.1 0.12.0 0.13.2 0.14.0 0.15.2 0.16.0 0.17.1 0.18.1 0.19.1 0.20.0 0.21.2.
 _SINCE = {
-    (0, 4): ("layers_to_transform", "layers_pattern", "auto_mapping", "revision"),
     (0, 7): ("rank_pattern", "alpha_pattern", "megatron_config", "megatron_core", "loftq_config"),
     (0, 8): ("use_rslora",),
     (0, 9): ("use_dora",),
@@ -54,13 +55,13 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     if keys and not inert:
         yield Seen(
             key="adapter_config.json",
-            title=f"{listed(value(key) for key in keys)} {'is' if len(keys) == 1 else 'are'} known to PEFT since {_text(needed)}; the file needed {_text(had)} before",
+            title=f"{listed(value(key) for key in keys)} {'is' if len(keys) == 1 else 'are'} known to PEFT since {_text(needed)}; the file needed none after {_text(had)} before",
             places=tuple(head.place(FILE, pointer(key)) for key in keys),
         )
 
 
 def _needed(config: dict[str, Any]) -> tuple[int, ...]:
-    return max((release for release, keys in _SINCE.items() if any(key in config for key in keys)), default=(0, 3))
+    return max((release for release, keys in _SINCE.items() if any(key in config for key in keys)), default=_OLDEST)
 
 
 def _text(release: tuple[int, ...]) -> str:
