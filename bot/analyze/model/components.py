@@ -4,7 +4,6 @@ The required options are those of tokenizers 0.23.3: each was left out and repla
 """
 
 import re
-import warnings
 from binascii import Error, a2b_base64
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -12,6 +11,7 @@ from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
+from bot.analyze.model import patterns
 from bot.analyze.model.misfit import words
 from bot.analyze.model.tokenizer_parts import DEEPEST, Component, Options, Pipeline, steps
 
@@ -214,21 +214,10 @@ def _misfit(value: Any, kind: type[msgspec.Struct], whole: str) -> str:
 
 
 def _regex_fault(step: Component) -> str:
-    """A parenthesis or bracket without its partner, which every dialect refuses; other faults of a pattern are not judged."""
+    """What is wrong with the regular expression of a component."""
     pattern: Any = step.get("pattern")
     regex: Any = cast("Component", pattern).get("Regex") if isinstance(pattern, dict) else None
-    if not isinstance(regex, str) or len(regex) > 5000 or "[[" in regex or "&&" in regex:
-        return ""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # sets that a later Python may read otherwise
-            re.compile(re.sub(r"\\[pP]\{\^?\w+\}", r"\\d", regex))
-    except re.error as error:
-        known = ("missing ), unterminated subpattern", "unbalanced parenthesis", "unterminated character set")
-        return f"pattern with {error.msg}" if error.msg in known else ""
-    except (OverflowError, RecursionError):
-        return ""
-    return ""
+    return patterns.fault(regex) if isinstance(regex, str) else ""
 
 
 def _stray_special(step: Component) -> str:
