@@ -128,6 +128,30 @@ def shared(model: Model) -> dict[tuple[str, int], tuple[Declared, ...]]:
 
 
 @fact
+def shared_unread(model: Model) -> tuple[tuple[Declared, ...], ...]:
+    """The entries of an added_tokens.json that transformers does not read which declare one id for several strings."""
+    groups: dict[int | None, list[Declared]] = {}
+    for row in of_table(model, "added_tokens.json"):
+        if row.text and not row.read:
+            groups.setdefault(row.id, []).append(row)
+    return tuple(tuple(rows) for rows in groups.values() if len(rows) > 1)
+
+
+# Who numbers tokens by added_tokens.json even beside added_tokens_decoder, and the file that makes it do so: Ollama (convert/tokenizer_spm.go,
+# read) and gguf-py of llama.cpp (vocab.py, BpeVocab, read). MLC packages the file, and takes it where there is no tokenizer.json (read).
+_CONVERTERS = {"tokenizer.model": "ollama", "vocab.json": "llama.cpp"}
+UNREAD = (
+    "transformers does not read `added_tokens.json` beside `added_tokens_decoder`, but converters number the tokens by it: "
+    "Ollama where there is a `tokenizer.model`, gguf-py of llama.cpp where there is a `vocab.json` (read)."
+)
+
+
+def converters(model: Model) -> tuple[str, ...]:
+    """The engines whose converters take the added_tokens.json of a folder although transformers does not."""
+    return tuple(engine for file, engine in _CONVERTERS.items() if model.has(file))
+
+
+@fact
 def repeated(model: Model) -> dict[str, list[Declared]]:
     """The strings that stand in several entries of tokenizer.json's list; the library skips an empty one."""
     groups = by_text(of_table(model, "added_tokens"))
