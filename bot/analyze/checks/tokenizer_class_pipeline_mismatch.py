@@ -7,6 +7,7 @@ from bot.analyze.model.folder import Model
 from bot.analyze.model.picks import OF_SERVERS, built, picks, ranges
 from bot.analyze.model.pipeline import pipeline, tokens_of
 from bot.analyze.model.rebuilt import Difference, difference
+from bot.analyze.model.tokens import refusal
 from bot.analyze.records import Severity
 from bot.analyze.wording import listed, value
 
@@ -18,7 +19,7 @@ CHECK = Check(
     why="Such a class takes vocabulary and merges from `tokenizer.json` and builds the rest itself (transformers 5.24.0 tokenization_utils_tokenizers.py:105, run); "
     "transformers 4, and versions of 5 that do not pick the class, take the file as it stands: the model gets ids that it was not trained with.",
     fix="Name the class that fits the file, or `PreTrainedTokenizerFast`, which takes the file as it stands on every version.",
-    wrong_when="the class builds what the file holds, or what differs is only how the beginning of a text is written in Llama's style",
+    wrong_when="the class builds what the file holds, the tokenizers library refuses the file, or what differs is only how the beginning of a text is written in Llama's style",
     severity="error",
     engines=("transformers 5",),
     weighed="An error where nearly every text gets other ids; a warning where some do, a note where few do (a missing NFC, or other splits that the vocabulary does not show), and only if a version since 5.7 picks the class.",
@@ -45,7 +46,7 @@ def find(model: Model) -> Iterator[Seen]:
         different = difference(found, pipe, config, tokens.vocab) if pipe is not None else None
         if different is not None and (different.weight == "all" or _minor(version) >= 7):
             differences[name], by_version[version] = different, name
-    if not differences:
+    if not differences or refusal(model):  # a file that cannot be loaded as it stands gives no other ids
         return
     name = min(differences, key=lambda name: _ORDER.index(differences[name].weight))
     worst = differences[name]
