@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import CONFIG_MAPPING, AutoConfig
 
-from bot.analyze.engines.config_fields import accepts, looked_up, refused
+from bot.analyze.engines.config_fields import accepts, looked_up, refused, unread
 from bot.analyze.tables import FIELDS, field_tables
 from tools import tables_config
 
@@ -143,3 +143,17 @@ def test_a_nested_model_type_that_nobody_has_is_refused_where_we_say_that_it_is_
     said = [config for config in configs if list(looked_up(config))]
     assert said
     assert [config for config in said if "nobodys" not in str(error(tmp_path, config))] == []
+
+
+@pytest.mark.parametrize(
+    "key", ["text_config", "llm_config", "language_config", "thinker_config", "vision_config", "audio_config"]
+)
+def test_a_nested_configuration_that_we_call_unread_does_no_harm(key: str, tmp_path: Path) -> None:
+    said = [t for t in sorted(TABLES.classes) if unread({"model_type": t}, (key,))]
+    assert said
+    good = {"model_type": "qwen2"}
+    wrong = good | {"rope_scaling": {"rope_type": "linear"}}
+    harmed = [
+        t for t in said if error(tmp_path, {"model_type": t, key: wrong}) and not error(tmp_path, {"model_type": t, key: good})
+    ]
+    assert harmed == []

@@ -29,11 +29,17 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     before, after = contexts(base), contexts(head)
     changed = [engine for engine in after if engine in before and before[engine].tokens != after[engine].tokens]
     if changed:
-        places = dict.fromkeys(place for engine in changed for place in (after[engine].place, before[engine].place))
+        scaled = [engine for engine in changed if before[engine].stated == after[engine].stated]
+        ropes = [side[engine].rope for side in (after, before) for engine in scaled]
+        stated = [side[engine].place for side in (after, before) for engine in changed]
+        was, now = (_told(side, changed) for side in (before, after))
+        title = f"The context was {was} and is now {now} tokens"
+        if changed == ["transformers"]:
+            title = f"The tokenizer's limit was {before['transformers'].tokens} and is now {after['transformers'].tokens} tokens"
         yield Seen(
             key="context",
-            title=f"The context was {_told(before, changed)} and is now {_told(after, changed)} tokens",
-            places=tuple(sorted(places, key=lambda place: place.revision == "base")),
+            title=title,
+            places=tuple(dict.fromkeys(place for place in (*ropes, *stated) if place)),
             engines=tuple(changed),
         )
 

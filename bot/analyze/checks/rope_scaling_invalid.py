@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.engines.config_fields import refused
+from bot.analyze.engines.config_fields import refused, unread
+from bot.analyze.engines.from_transformers import config_needs_remote_code
 from bot.analyze.model.config import shown
 from bot.analyze.model.folder import Model
 from bot.analyze.model.rope import Rope, conflict, lacking, ropes
@@ -18,7 +19,7 @@ CHECK = Check(
     why="`AutoConfig` raises `KeyError: Missing required keys` on transformers 4.57.6 and 5.24.0 (run), and so do vLLM and sglang, which load it; "
     "on transformers 5 the tokenizer does not load either.",
     fix="Add the fields, or take the rope settings out when the context is not extended.",
-    wrong_when="the type is default, or one that transformers does not know and only the model's own code reads (mrope, su), or the two keys name one type by its older and its newer name",
+    wrong_when="the class of model_type does not read the configuration that holds them (llm_config in a Llama), the type is default, or one that transformers does not know and only the model's own code reads (mrope, su), or the two keys name one type by its older and its newer name",
     severity="error",
     engines=("transformers", "vllm", "sglang"),
     weighed="An error, and certain for classes of transformers, where the rule is compared with the real classes; likely for code of the repository. "
@@ -28,10 +29,13 @@ CHECK = Check(
 
 def find(model: Model) -> Iterator[Seen]:
     """Look at every set of settings."""
-    model_type = model.mapping("config.json").get("model_type")
+    config = model.mapping("config.json")
+    model_type = config.get("model_type")
     certain = isinstance(model_type, str) and model_type in config_eos()
-    told_elsewhere = {fault.path for fault in refused(model.mapping("config.json"))}
+    told_elsewhere = {fault.path for fault in refused(config)}
     for rope in ropes(model):
+        if unread(config, rope.holder.path) and not config_needs_remote_code(model):
+            continue
         if rope.values is None:
             if (*rope.holder.path, *rope.keys) not in told_elsewhere:  # as a field of the wrong type
                 shape = shown(rope.holder.values[rope.keys[0]])

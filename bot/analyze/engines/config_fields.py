@@ -62,6 +62,20 @@ def stated_or_default(model: Model, holder: Holder, key: str) -> Any:
     return _row(tables, name).positions if name in tables.rows else None
 
 
+# Names of nested configurations in general use, and the classes that read one under another name than they build it (run).
+_COMMON = {"text_config", "llm_config", "language_config", "thinker_config", "vision_config", "audio_config"}
+_RENAMED = {("nemotron_h_omni", "llm_config"), ("unlimited_ocr", "language_config")}
+
+
+def unread(config: dict[str, Any], path: tuple[str, ...]) -> bool:
+    """Whether the class of model_type does nothing with the nested configuration to which the keys lead: what is wrong in it does no harm."""
+    tables, kind = field_tables(), _model_type(config)
+    name = tables.classes.get(kind, "")
+    if not path or path[0] not in _COMMON or name not in tables.rows or (kind, path[0]) in _RENAMED:
+        return False
+    return path[0] not in _row(tables, name).nested
+
+
 def _model_type(values: dict[str, Any]) -> str:
     model_type = values.get("model_type")
     return model_type if isinstance(model_type, str) else ""

@@ -34,10 +34,12 @@ _WITHOUT_FACTOR = {"su", "longrope", "llama3", "yarn", "deepseek_yarn", "deepsee
 
 
 class Context(msgspec.Struct, frozen=True):
-    """A number of tokens, and where the value stands that it comes from."""
+    """A number of tokens, and where the value stands that it comes from; `rope` is where rope settings stand that make it another than `stated` there."""
 
     tokens: int
     place: Place
+    stated: int = 0
+    rope: Place | None = None
 
 
 def contexts(model: Model) -> dict[str, Context]:
@@ -79,22 +81,28 @@ def _vllm(model: Model, holder: Holder, rope: Rope | None) -> Context | None:
     tokens, place = sizes[key], holder.place(model, key)
     if rope is not None and rope.kind == "longrope":
         original = _original(holder, rope)
-        return Context(original, place) if original is not None else None
-    factor = _factor(rope)
+        return Context(original, place, tokens, rope.place(model)) if original is not None else None
     gemma = "gemma3" in str(holder.values.get("model_type", ""))
-    scaled = factor is not None and rope is not None and rope.kind not in _WITHOUT_FACTOR and not gemma
-    return Context(int(tokens * factor), place) if scaled and factor is not None else Context(tokens, place)
+    scaled = rope is not None and rope.kind not in _WITHOUT_FACTOR and not gemma
+    return _scaled(model, tokens, place, rope if scaled else None)
 
 
 def _sglang(model: Model, holder: Holder, rope: Rope | None) -> Context | None:
     for key in _OF_SGLANG:
         size = _size(model, holder, key)
         if size is not None:
-            factor = _factor(rope)
             # transformers 5 gives yarn, longrope and llama3 an original length where none is stated (modeling_rope_utils.py:836-843 in 5.24.0).
             scaled = rope is not None and _original(holder, rope) is None and rope.kind not in ("llama3", "yarn", "longrope")
-            return Context(int(size * factor) if scaled and factor is not None else size, holder.place(model, key))
+            return _scaled(model, size, holder.place(model, key), rope if scaled else None)
     return None
+
+
+def _scaled(model: Model, size: int, place: Place, rope: Rope | None) -> Context:
+    """A length, multiplied by the factor of the rope settings where there is one."""
+    factor = _factor(rope)
+    if rope is None or factor is None:
+        return Context(size, place, size)
+    return Context(int(size * factor), place, size, rope.place(model, "factor"))
 
 
 def _size(model: Model, holder: Holder, key: str) -> int | None:
