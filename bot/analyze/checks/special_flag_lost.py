@@ -7,7 +7,7 @@ from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.declared import Declared, by_text, declared, has_decoder
 from bot.analyze.model.eos import listed
 from bot.analyze.model.folder import Model, fact
-from bot.analyze.model.tokenizer_class import candidates, rebuilds
+from bot.analyze.model.tokenizer_class import REGISTER_AGAIN, candidates, rebuilds
 from bot.analyze.model.tokens import Token, tokens
 from bot.analyze.wording import listed as words
 from bot.analyze.wording import value
@@ -31,9 +31,6 @@ _READ_BY_PARSERS = re.compile(r"tool|think|reason|call|function|response|arg_|an
 # Those that Mistral writes in square brackets are control tokens, whatever they are for.
 _CONTROL = re.compile(r"\[/?[A-Z_]+\]")
 _FOUR, _FIVE = "transformers < 5", "transformers >= 5"
-# These make every special token of a role or a list special at the end (models/qwen2/tokenization_qwen2.py:98 and _post_init, which
-# models/cohere calls, in 5.24.0, run); Gemma, GPT2, GPTNeoX and CodeLlama do not (run).
-_REGISTER_AGAIN = {"Qwen2Tokenizer", "CohereTokenizer"}
 
 
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
@@ -90,7 +87,7 @@ def _special(model: Model) -> dict[str, set[str]]:
     sides: list[set[str]] = []
     for name in classes:
         counts = other if rebuilds(name) and has_decoder(model) else [*own, *other]
-        new = lists if name in _REGISTER_AGAIN else lists - {row.text for row in counts}
+        new = lists if name in REGISTER_AGAIN else lists - {row.text for row in counts}
         sides.append(named | new | _flagged(counts))
     return {_FOUR: named | lists | _flagged(own) | _flagged(other), _FIVE: set[str].intersection(*sides)}
 

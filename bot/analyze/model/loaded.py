@@ -14,7 +14,7 @@ from bot.analyze.model.given import Given, RefusedError, given, text
 from bot.analyze.model.merges import taken_merge
 from bot.analyze.model.sentencepiece import NotPieces
 from bot.analyze.model.sentencepiece import read as read_pieces
-from bot.analyze.model.tokenizer_class import FILE, candidates, rebuilds, row
+from bot.analyze.model.tokenizer_class import FILE, REGISTER_AGAIN, candidates, rebuilds, row
 from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile, number
 from bot.analyze.model.tokens import needs_remote_code, refusal, tokenizer_file
 from bot.analyze.tables import tokenizers_of_4
@@ -227,9 +227,7 @@ def _filled(start: _Start, said: Given, name: str, *, five: bool) -> Loaded:
         if token.content:
             flags[token.content] = msgspec.structs.replace(token, special=token.special or token.content in named)
     ids = number(file, tuple(new), ids)
-    if (
-        five and name == "Qwen2Tokenizer"
-    ):  # it registers its special tokens once more (models/qwen2/tokenization_qwen2.py:98 in 5.24.0)
+    if five and name in REGISTER_AGAIN:
         again = tuple(AddedToken(string, 0, special=True) for string in said.special)
         flags.update({token.content: token for token in again})
         ids = number(file, again, ids)

@@ -12,6 +12,9 @@ from bot.answer import Known
 
 # Class names that load tokenizer.json as it stands.
 FILE = "TokenizersBackend"
+# These make every special token of a role or a list special at the end (models/qwen2/tokenization_qwen2.py:98 and _post_init, which
+# models/cohere calls, in 5.24.0, run); Gemma, GPT2, GPTNeoX and CodeLlama do not (run).
+REGISTER_AGAIN = {"Qwen2Tokenizer", "CohereTokenizer"}
 _GENERIC = {"PreTrainedTokenizer", "PreTrainedTokenizerFast", "PythonBackend", FILE, "MistralCommonBackend"}
 
 
