@@ -75,7 +75,9 @@ def test_every_fault_of_the_spine_is_found(scores: dict[str, Score]) -> None:
 
 
 def test_every_fault_that_is_not_about_rendering_is_found(scores: dict[str, Score]) -> None:
-    missed = {(name, fault) for name, each in scores.items() for fault in each.missed if fault.partition(" in ")[0] not in RENDERED}
+    missed = {
+        (name, fault) for name, each in scores.items() for fault in each.missed if fault.partition(" in ")[0] not in RENDERED
+    }
     assert missed == set()
 
 

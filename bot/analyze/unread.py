@@ -6,6 +6,7 @@ from bot.analyze.model import eos
 from bot.analyze.model.discovery import Pair
 from bot.analyze.model.document import NotJson
 from bot.analyze.model.templates import sources
+from bot.analyze.model.tokens import tokens
 from bot.analyze.model.turns import turns
 from bot.analyze.records import Claim, Finding, Unchecked
 from bot.answer import Known, Unknown
@@ -59,7 +60,10 @@ def unjudged(finding: Finding, pairs: tuple[Pair, ...]) -> Unchecked | None:
         why = document.reason if isinstance(document, Unknown) else ""
         if isinstance(document, Known) and isinstance(document.value, NotJson):
             why = document.value.message
-        if why and finding.check not in ("invalid-json", "lfs-pointer"):
+        if not why and name == "tokenizer.json":
+            table = tokens(head)
+            why = table.reason.removeprefix("tokenizer.json ") if isinstance(table, Unknown) else ""
+        if why and finding.check not in ("invalid-json", "lfs-pointer", "tokenizer-json-unloadable"):
             reason = f"could not be judged again, for {name} of head {why}"
             return Unchecked(kind="check", id=finding.check, folder=finding.folder, reason=reason, places=(head.place(name),))
     return None

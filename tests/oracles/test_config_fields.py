@@ -97,7 +97,12 @@ def test_the_committed_table_is_what_the_installed_version_says() -> None:
     assert tables_config.path().read_text("utf-8") == tables_config.text()
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    derandomize=True,
+    max_examples=600,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(config=configs())
 def test_what_we_call_refused_is_refused(config: dict[str, Any], tmp_path: Path) -> None:
     said = list(refused(config))
@@ -109,7 +114,12 @@ def test_what_we_call_refused_is_refused(config: dict[str, Any], tmp_path: Path)
         assert said != [], raised
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    derandomize=True,
+    max_examples=200,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(model_type=TYPES, data=st.data())
 def test_the_default_of_a_class_is_not_refused(model_type: str, data: st.DataObject) -> None:
     """A saved default config is what people start from; none of its fields may be blamed where the class takes it back."""

@@ -72,13 +72,13 @@ def loads(folder: Path, content: Any) -> bool:
     return True
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(derandomize=True, max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=FILES)
 def test_a_file_is_refused_exactly_where_the_class_refuses_it(values: dict[str, Any], tmp_path: Path) -> None:
     assert (list(refusals(values)) == []) == loads(tmp_path, values)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(derandomize=True, max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(values=FILES, key=st.sampled_from(["early_stopping", "max_new_tokens", "watermarking_config", "num_return_sequences"]))
 def test_one_key_alone(values: dict[str, Any], key: str, tmp_path: Path) -> None:
     few = {name: values[name] for name in (key, "do_sample", "num_beams") if name in values}
@@ -91,7 +91,7 @@ def test_what_is_no_object_is_refused(content: Any, tmp_path: Path) -> None:
     assert not loads(tmp_path, content)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(derandomize=True, max_examples=300, deadline=None)
 @given(values=FILES)
 def test_what_cannot_be_saved_is_what_the_class_calls_a_minor_issue(values: dict[str, Any]) -> None:
     """5.24.0 calls the same settings invalid when it is asked to be strict, apart from how it takes a missing or odd `do_sample` and `num_beams`."""

@@ -60,14 +60,14 @@ def told(config: dict[str, Any]) -> bool:
     return any(lacking(rope) for rope in ropes(model({"config.json": json.dumps(config)})))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(derandomize=True, max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(model_type=st.sampled_from(TYPES), key=st.sampled_from(["rope_scaling", "rope_parameters"]), rope=SETTINGS)
 def test_missing_fields_are_those_that_the_class_misses(model_type: str, key: str, rope: dict[str, Any], tmp_path: Path) -> None:
-    config = {"model_type": model_type, "hidden_size": 64, "num_attention_heads": 1, key: rope}
+    config = {"model_type": model_type, "hidden_size": 64, "num_attention_heads": 1, "head_dim": 64, key: rope}
     assert told(config) == refused(tmp_path, config)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(derandomize=True, max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(scaling=SETTINGS, parameters=SETTINGS)
 def test_rope_scaling_wins_over_rope_parameters(scaling: dict[str, Any], parameters: dict[str, Any], tmp_path: Path) -> None:
     config = {"model_type": "llama", "hidden_size": 64, "num_attention_heads": 1}
@@ -75,7 +75,7 @@ def test_rope_scaling_wins_over_rope_parameters(scaling: dict[str, Any], paramet
     assert told(config) == refused(tmp_path, config)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(derandomize=True, max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(full=SETTINGS, sliding=SETTINGS, outer=st.sampled_from(["", "gemma3"]))
 def test_settings_for_each_type_of_layer(full: dict[str, Any], sliding: dict[str, Any], outer: str, tmp_path: Path) -> None:
     for rope in (full, sliding):
