@@ -1,5 +1,6 @@
 """The entry point. For a comparison the child process is started before anything else is imported."""
 
+import gc
 import os
 import sys
 
@@ -10,6 +11,7 @@ def main() -> None:
     """Run the command line."""
     if sys.argv[1:2] and sys.argv[1] in ("compare", "check", "inspect"):
         child.prepare(os.environ)
+        gc.disable()  # a short life: what the collector would look through is nearly all modules
     try:
         from bot.cli import run  # noqa: PLC0415 - while the child imports as well
 

@@ -89,14 +89,7 @@ def _warm() -> None:
     every = (
         "{% for m in messages %}{{ m.content|trim ~ '\\n' }}{{ m|tojson(indent=1) }}{{ strftime_now('%d %b %Y') }}{% endfor %}"
     )
-    for text in (
-        every,
-        "{{ nothing.at_all }}",
-        "{% unknown %}",
-        "{{ raise_exception('no') }}",
-        "{{ messages.append(1) }}",
-        "{{ 1 / 0 }}",
-    ):
+    for text in (every, "{{ nothing.at_all }}"):  # one that fails brings what every failure needs
         render(text, user, {})
 
 

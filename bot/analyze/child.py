@@ -10,7 +10,7 @@ from bot.analyze.limits import hide_environment
 # -I leaves out the working directory, the user's packages and every PYTHON* variable; this package's own folder comes first, so that no
 # other installation of it answers.
 # typing_extensions is kept out: msgspec takes it where it is there, has no need of it, and it takes longer to import than msgspec itself.
-START = "import sys; sys.modules['typing_extensions'] = None; own = sys.argv.pop(1); own in sys.path or sys.path.insert(0, own); import runpy; runpy.run_module('bot.analyze', run_name='__main__', alter_sys=True)"
+START = "import gc; gc.disable(); import sys; sys.modules['typing_extensions'] = None; own = sys.argv.pop(1); own in sys.path or sys.path.insert(0, own); import runpy; runpy.run_module('bot.analyze', run_name='__main__', alter_sys=True)"
 _NEEDED = ("PATH", "LD_LIBRARY_PATH")
 
 Child = subprocess.Popen[bytes]

@@ -75,10 +75,10 @@ def tokenizer_file(model: Model) -> Answer[TokenizerFile | NotTokenizer]:
 def refusal(model: Model) -> tuple[str, str] | None:
     """The pointer and the reason, in a clause, why the library refuses a tokenizer.json that can be read as one; None when it does not.
 
-    To be asked for only where it matters: it takes as long again as reading the file, and an unchanged one need not be proved.
+    None as well for a file that is the same in the other revision: proving it takes as long again as reading it, and it would be no news.
     """
     file = tokenizer_file(model)
-    if not isinstance(file, Known) or not isinstance(file.value, TokenizerFile):
+    if not isinstance(file, Known) or not isinstance(file.value, TokenizerFile) or "tokenizer.json" in model.settled:
         return None
     content = model.content("tokenizer.json")
     found = fault(file.value.parts, content.value) if isinstance(content, Known) else None
@@ -98,7 +98,7 @@ def tokens(model: Model) -> Answer[TokenTable]:
     entries = _entries(model)
     if isinstance(file, Known) and isinstance(file.value, NotTokenizer):
         return Unknown(f"tokenizer.json {file.value.message}", file.places)
-    if isinstance(file, Known) and "tokenizer.json" not in model.settled and (why := refusal(model)):
+    if isinstance(file, Known) and (why := refusal(model)):
         return Unknown(f"tokenizer.json is refused by the tokenizers library: {why[1]}", file.places)
     if isinstance(file, Known) and isinstance(file.value, TokenizerFile):
         ids = number(file.value, file.value.added)
