@@ -123,6 +123,27 @@ def test_quantization_is_found_wherever_it_stands(tmp_path: Path) -> None:
     assert row.places[0].pointer == "/text_config/quantization_config"
 
 
+def test_types_and_quantization_files_are_said_as_they_can_be_read(tmp_path: Path) -> None:
+    changes = {
+        "config.json": {"text_config": {"dtype": "float16"}},
+        "hf_quant_config.json": "[]",
+        "chat_template.json": {"chat_template": "x"},
+    }
+    found = inspected(write(tmp_path / "head", "chatml", changes))
+    rows = {row.about: row for row in found.quantization}
+    assert rows["config.json text_config.dtype"].value == "float16"
+    assert rows["config.json text_config.dtype"].places[0].pointer == "/text_config/dtype"
+    assert rows["hf_quant_config.json"].state == "unknown"
+    assert [row.value["used"] for row in found.templates] == ["in force", "read by processors only"]
+
+
+def test_a_large_file_that_does_not_parse_is_placed_where_reading_stopped(tmp_path: Path) -> None:
+    rows = json.dumps({f"token {i}": i for i in range(60_000)}, indent=1)
+    folder = write(tmp_path / "head", "chatml", {"tokenizer.json": rows.replace('"token 40000"', ',"token 40000"')})
+    (finding,) = [each for each in check(str(folder), repo=tmp_path).new if each.check == "invalid-json"]
+    assert finding.places[0].line == 40_002
+
+
 def test_what_files_state_differently_is_said_with_every_place(tmp_path: Path) -> None:
     changes = {"generation_config.json": {"eos_token_id": 260}, "config.json": {"dtype": "float16", "torch_dtype": "bfloat16"}}
     found = inspected(write(tmp_path / "head", "chatml", changes))

@@ -6,6 +6,7 @@ from typing import Any, cast
 from bot.analyze.describe_tokens import classes, collisions, loads, plain_markers, rows
 from bot.analyze.inspection import Inspection, Page, Said, Turn, said
 from bot.analyze.model import eos, mlc, remote_code
+from bot.analyze.model.config import holders
 from bot.analyze.model.discovery import Pair, pairs
 from bot.analyze.model.folder import Model
 from bot.analyze.model.quantization import pointer, quantizations, summary
@@ -17,7 +18,7 @@ from bot.analyze.model.vocabulary import vocabulary_files
 from bot.analyze.records import Unchecked, encodable
 from bot.analyze.tables import config_eos
 from bot.analyze.unread import left_out, unread
-from bot.answer import Known, Missing
+from bot.answer import Known, Missing, Unknown
 from bot.snapshot import Exchange
 
 _DTYPES = ("dtype", "torch_dtype")
@@ -100,7 +101,8 @@ def _templates(model: Model) -> Iterator[Said]:
     """Every chat template, whether it is in force, and sources that could not be read."""
     force = in_force(model)
     for template in sources(model).every:
-        used = "in force" if template in force else "not read by transformers 4.52 and later"
+        hidden = "read by processors only" if template in sources(model).processor else "not read by transformers 4.52 and later"
+        used = "in force" if template in force else hidden
         yield Said(
             about=template.name,
             value={"file": template.file, "used": used, "letters": len(template.text)},
@@ -123,15 +125,16 @@ def _quantization(model: Model) -> Iterator[Said]:
         yield Said(about=path, value=value, places=(model.place("config.json", pointer(path)),))
     for name in ("hf_quant_config.json", "quantize_config.json"):
         if model.has(name):
-            yield Said(
-                about=name,
-                value=summary(model.mapping(name).get("quantization") or model.mapping(name)),
-                places=(model.place(name),),
-            )
-    config = model.mapping("config.json")
-    for key in _DTYPES:
-        if config.get(key) is not None:
-            yield Said(about=f"config.json {key}", value=config[key], places=(model.place("config.json", f"/{key}"),))
+            stated: Any = model.mapping(name).get("quantization", model.mapping(name))
+            known = model.readable(name) and isinstance(stated, dict)
+            place = (model.place(name),)
+            yield said(name, Known(summary(stated), place) if known else Unknown("it could not be read as an object", place))
+    for holder in holders(model):
+        for key in _DTYPES:
+            if holder.values.get(key) is not None:
+                yield Said(
+                    about=f"config.json {holder.dotted(key)}", value=holder.values[key], places=(holder.place(model, key),)
+                )
 
 
 def _remote_code(model: Model) -> Iterator[Said]:

@@ -9,6 +9,7 @@ from bot.analyze.model.tokenizer_file import NotTokenizer, TokenizerFile
 from bot.analyze.model.tokens import tokenizer_file
 from bot.analyze.wording import value
 from bot.answer import Answer, Known
+from bot.place import Place
 
 CHECK = Check(
     title="A metadata file is not valid JSON",
@@ -44,5 +45,5 @@ def find(model: Model) -> Iterator[Seen]:
                     detail="transformers, vLLM and sglang take the file for absent, without a word."
                     if name == "generation_config.json"
                     else "Whoever reads the file fails to load the model.",
-                    places=(model.place(name),),
+                    places=(Place(model.revision, model.path(name), line=document.value.line),),
                 )
