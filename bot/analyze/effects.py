@@ -37,8 +37,8 @@ def effects(base: Model, head: Model, unchecked: list[Unchecked]) -> list[Engine
 def _fields(
     before: Prediction, after: Prediction, base: Model, head: Model, unchecked: list[Unchecked]
 ) -> Iterator[EngineChange]:
-    for field in (key for key in before.fields if key in after.fields):
-        old, new = before.fields[field], after.fields[field]
+    for field in (key for key in FIELDS if key in before.fields and key in after.fields):
+        old, new = before.trusted(field), after.trusted(field)
         if shown(old) == shown(new) or (isinstance(old, Unknown) and isinstance(new, Unknown)):
             continue
         if isinstance(old, Unknown) or isinstance(new, Unknown):
@@ -51,8 +51,8 @@ def _fields(
             continue
         if (
             field == "stops_in_grammar"
-            and shown(after.fields["stops"]) == shown(new)
-            and shown(before.fields["stops"]) == shown(old)
+            and shown(after.trusted("stops")) == shown(new)
+            and shown(before.trusted("stops")) == shown(old)
         ):
             continue  # said by the row about plain chat
         yield EngineChange(
@@ -64,7 +64,7 @@ def _fields(
             because=tuple(place for answer in (old, new) if isinstance(answer, Known) for place in answer.places),
             before_texts=_texts_of_ids(base, shown(old)),
             after_texts=_texts_of_ids(head, shown(new)),
-            with_remote_code=after.with_remote_code,
+            with_remote_code=field in before.with_remote_code or field in after.with_remote_code,
             confidence=after.confidence,
         )
 

@@ -16,20 +16,57 @@ from bot.answer import Answer, Known, Missing, Unknown
 class Prediction(msgspec.Struct, frozen=True):
     """What one version of one engine will do with a model folder.
 
-    `fields` maps keys such as "stops" to answers: Known(None) is the engine's own "cannot get there" (it does not start),
-    Unknown what we cannot tell. `with_remote_code` marks what an operator gets who trusts the repository's own code.
+    `fields` maps keys such as "stops" or "template.sha256" (a dot leads into an object) to answers: Known(None) is the engine's own
+    "cannot get there" (it does not start), Unknown what we cannot tell. They hold for an operator who trusts nobody's code;
+    `with_remote_code` holds those that differ for one who trusts the repository's own. `source` names the place of the engine's source where
+    a "likely" answer was read.
     """
 
     engine: str
     version: str
     fields: Mapping[str, Answer[Any]]
-    with_remote_code: bool = False
+    with_remote_code: Mapping[str, Answer[Any]] = msgspec.field(default_factory=dict[str, Answer[Any]])
     confidence: Confidence = "certain"
+    source: str = ""
 
     @property
     def name(self) -> str:
         """The engine with its version, as in "vllm@0.33.0"."""
         return f"{self.engine}@{self.version}"
+
+    def trusted(self, field: str) -> Answer[Any]:
+        """The answer for an operator who trusts the repository's own code."""
+        return self.with_remote_code.get(field, self.fields[field])
+
+    def record(self) -> dict[str, Any]:
+        """The prediction as one JSON object with the keys of a record: dotted keys become nested objects."""
+        return {
+            "engine": self.engine,
+            "version": self.version,
+            "confidence": self.confidence,
+            **({"source": self.source} if self.source else {}),
+            **_nested(self.fields),
+            **({"with_remote_code": _nested(self.with_remote_code)} if self.with_remote_code else {}),
+        }
+
+
+def _nested(fields: Mapping[str, Answer[Any]]) -> dict[str, Any]:
+    whole: dict[str, Any] = {}
+    for key, answer in fields.items():
+        *path, last = key.split(".")
+        at = whole
+        for part in path:
+            at = at.setdefault(part, {})
+        at[last] = shown(answer)
+    return whole
+
+
+def for_trust(engine: str, version: str, fields: Mapping[str, Answer[Any]], *, needed: bool) -> Prediction:
+    """A prediction whose fields hold for an operator who trusts the repository's code, where that is `needed`, and say nothing else."""
+    if not needed:
+        return Prediction(engine, version, fields)
+    alone = dict.fromkeys(fields, Unknown("it depends on the repository's own code, which is not trusted"))
+    return Prediction(engine, version, alone, fields, "likely")
 
 
 class Engine(Protocol):
@@ -74,4 +111,4 @@ def predicted(model: Model, engine: str, key: str) -> Answer[Any]:
     module = {candidate.ID: candidate for candidate in engines()}[engine]
     if not module.applies(model):
         return Unknown(f"{engine} has no business with this folder")
-    return module.predict(model, module.VERSIONS[-1]).fields[key]
+    return module.predict(model, module.VERSIONS[-1]).trusted(key)

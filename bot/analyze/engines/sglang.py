@@ -16,7 +16,7 @@ from bot.analyze.engines.from_transformers import (
     tokenizer_loads,
     trusts,
 )
-from bot.analyze.engines.prediction import Prediction
+from bot.analyze.engines.prediction import Prediction, for_trust
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import tokens
 from bot.answer import Answer, Known, Missing, Unknown
@@ -36,9 +36,8 @@ def applies(model: Model) -> bool:
 
 def predict(model: Model, version: str) -> Prediction:
     """Predict `stops` and `stops_in_grammar`; for a tokenizer of remote code what an operator gets who trusts it."""
-    trusted = trusts(model)
     fields = {"stops": _stops(model), "stops_in_grammar": _in_grammar(model)}
-    return Prediction(ID, version, fields, trusted, "likely" if trusted else "certain")
+    return for_trust(ID, version, fields, needed=trusts(model))
 
 
 def _files(model: Model) -> Answer[Any]:

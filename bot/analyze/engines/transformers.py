@@ -16,7 +16,7 @@ from bot.analyze.engines.from_transformers import (
     generation_ids,
     raw_config_ids,
 )
-from bot.analyze.engines.prediction import Prediction
+from bot.analyze.engines.prediction import Prediction, for_trust
 from bot.analyze.model.folder import Model
 from bot.answer import Answer, Known, Missing
 
@@ -34,7 +34,7 @@ def predict(model: Model, version: str) -> Prediction:
     """Predict `stops`: the ids, or None when generate() has no stop token or the model does not load."""
     stops = _stops(model, major=int(version.partition(".")[0]))
     trusted = generation_ids(model) is None and config_needs_remote_code(model)
-    return Prediction(ID, version, {"stops": stops}, trusted, "likely" if trusted else "certain")
+    return for_trust(ID, version, {"stops": stops}, needed=trusted)
 
 
 def _stops(model: Model, major: int) -> Answer[Any]:

@@ -17,7 +17,7 @@ from bot.analyze.engines.from_transformers import (
     tokenizer_loads,
     trusts,
 )
-from bot.analyze.engines.prediction import Prediction
+from bot.analyze.engines.prediction import Prediction, for_trust
 from bot.analyze.model.folder import Model
 from bot.answer import Answer, Known, Missing, Unknown
 
@@ -34,8 +34,7 @@ def applies(model: Model) -> bool:
 def predict(model: Model, version: str) -> Prediction:
     """Predict `stops` and `stops_in_grammar`; for a tokenizer of remote code what an operator gets who trusts it."""
     stops = _stops(model)
-    trusted = trusts(model)
-    return Prediction(ID, version, {"stops": stops, "stops_in_grammar": stops}, trusted, "likely" if trusted else "certain")
+    return for_trust(ID, version, {"stops": stops, "stops_in_grammar": stops}, needed=trusts(model))
 
 
 def _stops(model: Model) -> Answer[Any]:

@@ -23,6 +23,8 @@ class Model(msgspec.Struct, frozen=True, eq=False):
     `lfs_declared` tells whether a repository path is declared as Git LFS by .gitattributes, None when that cannot be seen.
     `went` maps the name of a file that base has here and head has not to the path of a new file of that name in another model folder of head.
     `settled` are the files that hold the same in the other revision: whether they load at all is then no news.
+    `literal` says that engines are given the folder as it stands: a Git LFS pointer in it is then a file that says nothing useful, and none
+    whose content is elsewhere.
     """
 
     revision: Revision
@@ -33,6 +35,7 @@ class Model(msgspec.Struct, frozen=True, eq=False):
     lfs_declared: Callable[[str], bool | None] = lambda _: None
     went: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     settled: frozenset[str] = frozenset()
+    literal: bool = False
     _facts: dict[Any, Any] = msgspec.field(default_factory=dict[Any, Any])
 
     def path(self, name: str) -> str:
@@ -76,7 +79,7 @@ class Model(msgspec.Struct, frozen=True, eq=False):
 
     def _pointed(self, file: File) -> str:
         """What `pointed` says of a file, without reading one that is too large for a pointer."""
-        small = file.content is not None and (file.size is None or file.size < LONGEST_POINTER)
+        small = not self.literal and file.content is not None and (file.size is None or file.size < LONGEST_POINTER)
         return self.reader.parsed(cast("str", file.content), pointed) if small else ""
 
     def document(self, name: str) -> Answer[Document | NotJson]:
