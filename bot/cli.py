@@ -14,12 +14,14 @@ import msgspec
 from bot import __version__
 from bot.analyze.records import Comparison, FailOn
 from bot.errors import CannotLookError, UsageError
-from bot.run import check, compare, exit_status, inspect
+from bot.run import check, compare, exit_status, inspect, predict
 
 if TYPE_CHECKING:
     from bot.analyze.checks.check import Loaded
+    from bot.analyze.predictions import Row
 
 FORMATS = ("text", "json", "markdown", "summary")
+ENGINES = "an engine, or NAME>=VERSION for a range, or all; may be repeated (default: the newest version of each)"
 STATUS = "exit status: 0 nothing new at or above --fail-on; 1 such findings; 2 wrong usage or settings; 3 could not look"
 
 
@@ -100,6 +102,31 @@ def _revision_options(parser: argparse.ArgumentParser) -> None:
     add("-v", "--verbose", action="store_true", help="show everything in full (text only)")
 
 
+def _predict(given: argparse.Namespace) -> int:
+    """Predict what every inference engine will do with model folders: load errors, stop tokens, templates, defaults."""
+    from bot.analyze.engines.choice import choose, newest  # noqa: PLC0415 - only this command needs them here
+
+    chosen = choose(given.engine) if given.engine else newest()
+    parts: list[str] = []
+    rows: list[Row] = []
+    for found in predict(given.revisions, repo=given.repo, engines=tuple(each.name for each in chosen)):
+        rows.extend(found.rows)
+        if given.format == "jsonl":
+            parts.extend(msgspec.json.encode({"folder": row.folder, **row.prediction}).decode() + "\n" for row in found.rows)
+    _write("".join(parts), given.output)
+    return 0
+
+
+def _predict_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("revisions", metavar="REVISION", nargs="+", help="a model folder, or git:<revision> of the clone given by --repo")
+    add("--repo", metavar="DIR", type=Path, default=Path(), help="the clone; nothing is checked out (default: this folder)")
+    add("--engine", metavar="NAME[@VERSION]", action="append", default=[], help=ENGINES)
+    add("--format", choices=("text", "json", "jsonl"), default="text", help="(default: text)")
+    add("--output", metavar="FILE", type=Path, help="write to this file instead of standard output")
+    add("-v", "--verbose", action="store_true", help="show everything in full (text only)")
+
+
 def _explain(given: argparse.Namespace) -> int:
     """Print what a check sees, why it matters, how to fix it and when it keeps silent."""
     from bot.analyze.checks.check import checks  # noqa: PLC0415 - only this command needs them here
@@ -133,6 +160,7 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[argpars
     "compare": (_compare, _compare_options),
     "check": (_check, _check_options),
     "inspect": (_inspect, _revision_options),
+    "predict": (_predict, _predict_options),
     "explain": (_explain, _explain_options),
     "action": (_action, _no_options),
 }

@@ -2,19 +2,25 @@
 
 import os
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
+
 from bot.analyze import jail
 from bot.analyze.inspection import Inspection
+from bot.analyze.predictions import Predictions
 from bot.analyze.records import Comparison, FailOn
 from bot.errors import CannotLookError
 from bot.fetch.gather import gather
 from bot.fetch.history import History
 from bot.fetch.source import Nothing, Source
-from bot.snapshot import Exchange, Task, Text
+from bot.snapshot import Exchange, Snapshot, Task, Text
 
 T = TypeVar("T")
+MOST_AT_ONCE = 50
+MOST_BYTES_AT_ONCE = 32 << 20
 
 
 def compare(
@@ -26,6 +32,8 @@ def compare(
     staged: bool = False,
     texts: tuple[Text, ...] = (),
     repository: str = "",
+    engines: tuple[str, ...] = (),
+    engines_after: tuple[str, ...] = (),
 ) -> Comparison:
     """Compare two revisions; the parameters are those of `gather`. Raises UsageError or CannotLookError."""
     with tempfile.TemporaryDirectory(prefix="model-repo-drift-") as folder, jail.Cell(os.environ) as cell:
@@ -38,6 +46,8 @@ def compare(
             history=history,
             texts=texts,
             repository=repository,
+            engines=engines,
+            engines_after=engines_after,
         )
         _require_contents(exchange)
         return cell.run(Path(folder), Comparison)
@@ -51,6 +61,26 @@ def check(revision: str, *, repo: Path, history: Path | None = None) -> Comparis
 def inspect(revision: str, *, repo: Path) -> Inspection:
     """Describe one revision. Raises UsageError or CannotLookError."""
     return _alone(revision, repo, "inspect", Inspection)
+
+
+def predict(revisions: Sequence[str], *, repo: Path, engines: tuple[str, ...]) -> Iterator[Predictions]:
+    """Predict revisions, each by itself, in as many processes as keep one from reading too much. Raises UsageError or CannotLookError."""
+    waiting = list(revisions)
+    while waiting:
+        with tempfile.TemporaryDirectory(prefix="model-repo-drift-") as folder, jail.Cell(os.environ) as cell:
+            exchange, taken = None, list[Snapshot]()
+            while waiting and len(taken) < MOST_AT_ONCE and sum(map(_bytes, taken)) < MOST_BYTES_AT_ONCE:
+                exchange = gather(Path(folder), base=Nothing(), head=waiting[0], repo=repo, task="predict", engines=engines)
+                taken.append(exchange.head)
+                waiting.pop(0)
+                _require_contents(exchange)
+            if exchange is not None:
+                msgspec.structs.replace(exchange, head=taken[0], more=tuple(taken[1:])).save(Path(folder))
+                yield cell.run(Path(folder), Predictions)
+
+
+def _bytes(snapshot: Snapshot) -> int:
+    return sum(file.size or 0 for file in snapshot.files if file.content is not None)
 
 
 def _alone(revision: str, repo: Path, task: Task, answer: type[T], history: Path | None = None) -> T:

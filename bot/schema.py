@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from bot.analyze.inspection import Inspection
+from bot.analyze.predictions import Predictions
 from bot.analyze.records import Comparison
 from bot.settings import json_schema
 
@@ -17,6 +18,9 @@ def documents() -> dict[str, bytes]:
     return {
         "comparison-1.json": _text(comparison()),
         "inspection-1.json": _text(inspection()),
+        "predictions-1.json": _text(
+            _schema(Predictions, "What engines will do with model folders, as Model Repo Drift predicts it")
+        ),
         "settings-1.json": _text(json_schema()),
     }
 

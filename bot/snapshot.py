@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 Kind = Literal["file", "symlink", "submodule"]
-Task = Literal["compare", "check", "inspect"]
+Task = Literal["compare", "check", "inspect", "predict"]
 CommitStatus = Literal["reachable", "orphaned", "unknown"]
 
 
@@ -90,7 +90,9 @@ class Change(msgspec.Struct, frozen=True):
 class Exchange(msgspec.Struct, frozen=True):
     """Everything that the jail is given.
 
-    `task` is what it shall do: compare base with head, or judge or describe head alone, with an empty base.
+    `task` is what it shall do: compare base with head, or judge, describe or predict head alone, with an empty base. `more` are further
+    revisions to be predicted, each by itself. `engines` names the versions that are asked, as in "vllm@0.33.0"; none stands for those that
+    a comparison looks at. `engines_after` names others for head, in the same order, where the question is what moving to them changes.
     """
 
     base: Snapshot
@@ -98,6 +100,9 @@ class Exchange(msgspec.Struct, frozen=True):
     change: Change = Change()
     unrenderable: tuple[str, ...] = ()
     task: Task = "compare"
+    more: tuple[Snapshot, ...] = ()
+    engines: tuple[str, ...] = ()
+    engines_after: tuple[str, ...] = ()
 
     @staticmethod
     def load(folder: Path) -> "Exchange":

@@ -30,6 +30,7 @@ from bot.snapshot import Change, Exchange, Task
 
 if TYPE_CHECKING:
     from bot.analyze.inspection import Inspection
+    from bot.analyze.predictions import Predictions
 
 SECONDS = 60
 MEMORY = 3 << 30
@@ -67,8 +68,12 @@ def _compared(exchange: Exchange, reader: Reader, said: tuple[Unchecked, ...]) -
     return msgspec.structs.replace(comparison, unchecked=(*comparison.unchecked, *said), verdict=verdict)
 
 
-def _describer(task: Task) -> "Callable[[Exchange, Reader, tuple[Unchecked, ...]], Inspection] | None":
-    """What describes a revision, imported and warmed up where that is the task."""
+def _describer(task: Task) -> "Callable[[Exchange, Reader, tuple[Unchecked, ...]], Inspection | Predictions] | None":
+    """What describes or predicts a revision, imported and warmed up where that is the task."""
+    if task == "predict":
+        from bot.analyze.predict import predict  # noqa: PLC0415 - no comparison needs it
+
+        return predict
     if task != "inspect":
         return None
     tokenizers_of_4()

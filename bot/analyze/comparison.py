@@ -8,7 +8,7 @@ from bot.analyze import records
 from bot.analyze.checks.check import Loaded, checks
 from bot.analyze.claims import claims
 from bot.analyze.effects import effects
-from bot.analyze.engines.prediction import engines
+from bot.analyze.engines.choice import Chosen, compared, named
 from bot.analyze.model.discovery import Pair, nothing, pairs
 from bot.analyze.model.folder import Model
 from bot.analyze.model.reader import Reader
@@ -26,6 +26,7 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
     """Compare the two snapshots of an exchange; for the task "check", judge head by itself."""
     alone = exchange.task == "check"
     found = pairs(exchange, reader)
+    asked = _asked(exchange)
     if alone:  # nothing stands for base, so that everything wrong with head is new
         found = tuple(Pair(None, pair.head) for pair in found if pair.head is not None)
     unchecked: list[Unchecked] = []
@@ -40,7 +41,7 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
         if pair.head is not None and not alone:
             head.extend(_judge_change(pair.base, pair.head, unchecked))
         if pair.base is not None and pair.head is not None:
-            predictions.extend(effects(pair.base, pair.head, unchecked))
+            predictions.extend(effects(pair.base, pair.head, asked, unchecked))
             changed.extend(prompts(pair.base, pair.head, unchecked))
         unchecked.extend(unread(pair))
     said: dict[Revision, tuple[Claim, ...]] = {"base": (), "head": ()}
@@ -54,6 +55,12 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
     unchecked.extend(untold(said["base"], said["head"]))
     unchecked.extend(left_out(exchange, unchecked))
     return _joined(exchange, found, (base, head), predictions, changed, said["head"], unchecked)
+
+
+def _asked(exchange: Exchange) -> tuple[tuple[Chosen, Chosen], ...]:
+    """The version that is asked about base and the one that is asked about head, which is mostly the same."""
+    before = named(exchange.engines) if exchange.engines else compared()
+    return tuple(zip(before, named(exchange.engines_after) if exchange.engines_after else before, strict=True))
 
 
 def _joined(
@@ -87,7 +94,7 @@ def _joined(
         proof=(),
         unchecked=left,
         modelled=records.Modelled(
-            engines=tuple(f"{engine.ID}@{version}" for engine in engines() for version in engine.VERSIONS),
+            engines=tuple(dict.fromkeys(each.name for pair in _asked(exchange) for each in pair)),
             checks={loaded.id: loaded.check.says for loaded in checks()},
             date=FACTS,
         ),

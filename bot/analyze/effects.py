@@ -1,11 +1,12 @@
 """What each engine does differently after the change: predictions of base and head, side by side."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 import msgspec
 
-from bot.analyze.engines.prediction import Prediction, engines, shown
+from bot.analyze.engines.choice import Chosen
+from bot.analyze.engines.prediction import Prediction, shown
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import texts_of
 from bot.analyze.records import EngineChange, Unchecked
@@ -14,23 +15,22 @@ from bot.answer import Known, Unknown
 FIELDS = {"stops": "which tokens end a reply", "stops_in_grammar": "which tokens may end a JSON answer"}
 
 
-def effects(base: Model, head: Model, unchecked: list[Unchecked]) -> list[EngineChange]:
-    """The fields that change, engines with equal answers sharing one."""
+def effects(base: Model, head: Model, asked: Iterable[tuple[Chosen, Chosen]], unchecked: list[Unchecked]) -> list[EngineChange]:
+    """The fields that change, engines with equal answers sharing one; `asked` are the version for base and the one for head."""
     changes: dict[str, EngineChange] = {}
-    for engine in engines():
-        if not engine.applies(base) or not engine.applies(head):
+    for old, new in asked:
+        if not old.engine.applies(base) or not new.engine.applies(head):
             continue
-        for version in engine.VERSIONS:
-            try:
-                before, after = engine.predict(base, version), engine.predict(head, version)
-            except Exception as error:  # noqa: BLE001 - as for checks: said, and the other engines go on
-                reason = f"the prediction broke: {type(error).__name__}: {error}"
-                unchecked.append(Unchecked(kind="engine", id=f"{engine.ID}@{version}", folder=base.name, reason=reason))
-                continue
-            for change in _fields(before, after, base, head, unchecked):
-                key = repr((change.field, change.before, change.after, change.with_remote_code))
-                known = changes.get(key)
-                changes[key] = change if known is None else _merged(known, change)
+        try:
+            before, after = old.engine.predict(base, old.version), new.engine.predict(head, new.version)
+        except Exception as error:  # noqa: BLE001 - as for checks: said, and the other engines go on
+            reason = f"the prediction broke: {type(error).__name__}: {error}"
+            unchecked.append(Unchecked(kind="engine", id=new.name, folder=base.name, reason=reason))
+            continue
+        for change in _fields(before, after, base, head, unchecked):
+            key = repr((change.field, change.before, change.after, change.with_remote_code))
+            known = changes.get(key)
+            changes[key] = change if known is None else _merged(known, change)
     return list(changes.values())
 
 

@@ -28,13 +28,15 @@ def gather(
     texts: tuple[Text, ...] = (),
     repository: str = "",
     task: Task = "compare",
+    engines: tuple[str, ...] = (),
+    engines_after: tuple[str, ...] = (),
 ) -> Exchange:
     """Fetch what analysis needs of two revisions into `folder`, and return what stands in its `exchange.json`.
 
     `base` and `head` are revisions as `open_pair` takes them, or sources that are open already; they are closed in
     any case. With `staged` they are not looked at: HEAD of `repo` is compared with its index. `history` is a file of
     refs, or a history, that is used instead of the clone's own. To `texts` the commit messages between two git revisions are added.
-    `repository` is "owner/name"; by default it is read from the origin remote. `task` is handed on. Raises UsageError or CannotLookError.
+    `repository` is "owner/name"; by default it is read from the origin remote. `task`, `engines` and `engines_after` are handed on. Raises UsageError or CannotLookError.
     """
     with ExitStack() as stack:
         for given in (base, head):
@@ -44,7 +46,7 @@ def gather(
         stack.callback(before.close)
         stack.callback(after.close)
         plain = isinstance(before, FolderSource | Nothing) and isinstance(after, FolderSource)
-        selection = select(before.entries(), after.entries(), plain=plain)
+        selection = select(before.entries(), after.entries(), plain=plain, whole=bool(engines_after))
         folder.mkdir(parents=True, exist_ok=True)
         snapshots = fill(folder, before, after, selection)
         clone = next((source.repository for source in (after, before) if isinstance(source, GitSource)), None)
@@ -57,7 +59,7 @@ def gather(
             repository=repository or (repository_name(clone) if clone else ""),
             left_out=left_out,
         )
-        exchange = Exchange(*snapshots, change, task=task)
+        exchange = Exchange(*snapshots, change, task=task, engines=engines, engines_after=engines_after)
         exchange.save(folder)
         return exchange
 

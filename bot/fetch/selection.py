@@ -116,16 +116,16 @@ def beside(path: str, changed: Collection[str]) -> bool:
     return not where and is_document(path)
 
 
-def select(base: Sequence[File], head: Sequence[File], *, plain: bool = False) -> Selection:
+def select(base: Sequence[File], head: Sequence[File], *, plain: bool = False, whole: bool = False) -> Selection:
     """Compare two trees without reading any file.
 
     `plain` is for two plain folders, whose root is a model folder whatever it holds. A folder that only one of the
-    trees has is changed.
+    trees has is changed. With `whole` every folder counts as changed: the question is then not only what the files change.
     """
     found = candidates(base) | candidates(head) | ({ROOT} if plain else frozenset())
     owners = Owners(found)
     before, after = _identities(base, owners), _identities(head, owners)
-    changed = {folder for folder in found if before.get(folder) != after.get(folder)}
+    changed = {folder for folder in found if whole or before.get(folder) != after.get(folder)}
     documents = _documents(base) != _documents(head)
     return Selection(tuple(sorted(changed)), tuple(sorted(found - changed)), documents)
 

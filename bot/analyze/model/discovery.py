@@ -68,7 +68,7 @@ def pairs(exchange: Exchange, reader: Reader) -> tuple[Pair, ...]:
             new = new or _empty(exchange.head, "head", reader)
         if old is not None and new is not None:
             same = {name for name, file in new.files.items() if file.oid and file.oid == getattr(old.files.get(name), "oid", "")}
-            settled = frozenset(same)
+            settled = frozenset(same if not exchange.engines_after else ())  # another version may refuse what this one takes
             old = msgspec.structs.replace(old, settled=settled, _facts={})
             new = msgspec.structs.replace(new, name=old.folder, went=_went(old, new, base, head), settled=settled, _facts={})
         found.append(Pair(old, new))
@@ -100,6 +100,11 @@ def _models(snapshot: Snapshot, revision: Revision, reader: Reader, names: set[s
             folders.setdefault(owner, {})[file.path if owner == "." else file.path[len(owner) + 1 :]] = file
     declared = _lfs_declared(snapshot, reader)
     return {folder: Model(revision, folder, folder, files, reader, declared) for folder, files in folders.items()}
+
+
+def root(snapshot: Snapshot, reader: Reader) -> Model:
+    """A plain folder as a model, whatever it holds, and as it stands: engines are given the same bytes."""
+    return msgspec.structs.replace(_empty(snapshot, "head", reader), literal=True)
 
 
 def nothing(head: Model) -> Model:
