@@ -7,7 +7,7 @@ from bot.analyze.inspection import Declaration, Load, Said, TokenRow
 from bot.analyze.model.declared import Declared, declared
 from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model, fact
-from bot.analyze.model.loaded import V4, V5, VERSIONS, Loaded, Refused, loaded
+from bot.analyze.engines.loaded import V4, V5, VERSIONS, Loaded, Refused, loaded
 from bot.analyze.model.picks import picks
 from bot.analyze.model.rope import lacking, ropes
 from bot.analyze.model.templates import in_force

@@ -12,11 +12,12 @@ import msgspec
 from bot.analyze.model.folder import Model
 from bot.analyze.model.given import Given, RefusedError, given, text
 from bot.analyze.model.merges import taken_merge
+from bot.analyze.model.picks import picks
 from bot.analyze.model.sentencepiece import NotPieces
 from bot.analyze.model.sentencepiece import read as read_pieces
-from bot.analyze.model.tokenizer_class import FILE, REGISTER_AGAIN, candidates, rebuilds, row
+from bot.analyze.model.tokenizer_class import FILE, REGISTER_AGAIN, rebuilds, row
 from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile, number
-from bot.analyze.model.tokens import needs_remote_code, refusal, tokenizer_file
+from bot.analyze.model.tokens import ROLES, needs_remote_code, refusal, tokenizer_file
 from bot.analyze.tables import tokenizers_of_4
 from bot.answer import Answer, Known, Missing, Unknown
 
@@ -36,6 +37,7 @@ class LoadedToken(msgspec.Struct, frozen=True):
 class Loaded(msgspec.Struct, frozen=True):
     """A loaded tokenizer: `cls` is its class, `added` its added tokens by id, `special` the ids of all_special_ids in their order.
 
+    `roles` gives the string and the id of every role that is filled (eos_token, pad_token, …).
     `size` counts all tokens; `hollow` says that there is no vocabulary file and that it holds nothing but added tokens.
     """
 
@@ -44,12 +46,14 @@ class Loaded(msgspec.Struct, frozen=True):
     special: tuple[int, ...]
     size: int
     hollow: bool = False
+    roles: Mapping[str, tuple[str, int | None]] = {}
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """The tokenizer does not load, and why."""
+    """The tokenizer does not load, and why. `error` is the type of the exception, "" where it is not known."""
 
     reason: str
+    error: str = ""
 
 
 class _Start(msgspec.Struct, frozen=True):
@@ -76,31 +80,30 @@ def loaded(model: Model, version: str) -> Answer[Loaded | Refused]:
             return Unknown(f"{name} holds no JSON object", (model.place(name),))
     places = (model.place("tokenizer_config.json"),)
     try:
-        name = _class_of_4(model) if version == V4 else _class_of_5(model)
+        name = _class_of_4(model) if version == V4 else _class_of_5(model, version)
         if isinstance(name, Unknown):
             return name
-        start = _start(model, name, five=version == V5)
+        start = _start(model, name, five=version != V4)
         if isinstance(start, Unknown):
             return start
-        about = row(name) if version == V5 else tokenizers_of_4()["fast"][name]
+        about = row(name) if version != V4 else tokenizers_of_4()["fast"][name]
         pad = "" if about.get("no_pad") else start.file.pad_token
         defaults = {**start.roles, **about.get("roles", {})}
-        said = given(model, _listed(model), defaults, five=version == V5, pad=pad, pieces=start.pieces)
-        return Known(_filled(start, said, name, five=version == V5), places)
+        said = given(model, _listed(model), defaults, five=version != V4, pad=pad, pieces=start.pieces)
+        return Known(_filled(start, said, name, five=version != V4), places)
     except RefusedError as error:
         return Known(Refused(str(error)), places)
 
 
-def _class_of_5(model: Model) -> str | Unknown:
-    """The class of 5.24: the last of the candidates, for from 5.22 on the guard for ByteLevel decides."""
-    names = candidates(model)
-    if needs_remote_code(model) or not names:
+def _class_of_5(model: Model, version: str) -> str | Unknown:
+    name = picks(model).get(version)
+    if needs_remote_code(model) or name is None:
         return Unknown("the tokenizer is code of the repository, which is not run")
-    if row(names[-1]).get("python"):
-        return Unknown(f"{names[-1]} is written in Python, which is not modelled")
-    if row(names[-1]).get("more"):
-        return Unknown(f"{names[-1]} brings special tokens of its own along")
-    return names[-1]
+    if row(name).get("python"):
+        return Unknown(f"{name} is written in Python, which is not modelled")
+    if row(name).get("more"):
+        return Unknown(f"{name} brings special tokens of its own along")
+    return name
 
 
 def _class_of_4(model: Model) -> str | Unknown:
@@ -239,4 +242,5 @@ def _filled(start: _Start, said: Given, name: str, *, five: bool) -> Loaded:
         special=tuple(every[string] for string in said.special if string in every),
         size=len(every),
         hollow=start.hollow,
+        roles={role: (text(value), every.get(text(value))) for role, value in said.named.items() if role in ROLES},
     )
