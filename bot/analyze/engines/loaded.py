@@ -27,18 +27,20 @@ _FILES = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json
 
 
 class LoadedToken(msgspec.Struct, frozen=True):
-    """An added token as the loaded tokenizer numbers it."""
+    """An added token as the loaded tokenizer numbers it; `token` holds its flags, and an id that does not count."""
 
     id: int
     text: str
     special: bool
+    token: AddedToken
 
 
 class Loaded(msgspec.Struct, frozen=True):
     """A loaded tokenizer: `cls` is its class, `added` its added tokens by id, `special` the ids of all_special_ids in their order.
 
     `roles` gives the string and the id of every role that is filled (eos_token, pad_token, …).
-    `size` counts all tokens; `hollow` says that there is no vocabulary file and that it holds nothing but added tokens.
+    `size` counts all tokens; `hollow` says that there is no vocabulary file and that it holds nothing but added tokens and `pieces`, the
+    vocabulary that the class starts with.
     """
 
     cls: str
@@ -46,6 +48,7 @@ class Loaded(msgspec.Struct, frozen=True):
     special: tuple[int, ...]
     size: int
     hollow: bool = False
+    pieces: Mapping[str, int] = {}
     roles: Mapping[str, tuple[str, int | None]] = {}
 
 
@@ -234,13 +237,14 @@ def _filled(start: _Start, said: Given, name: str, *, five: bool) -> Loaded:
         again = tuple(AddedToken(string, 0, special=True) for string in said.special)
         flags.update({token.content: token for token in again})
         ids = number(file, again, ids)
-    added = sorted((i, string, flags[string].special) for string, i in ids.items())
+    added = sorted((i, string) for string, i in ids.items())
     every = {**file.vocab, **ids}
     return Loaded(
         cls=name,
-        added=tuple(LoadedToken(*row) for row in added),
+        added=tuple(LoadedToken(i, string, flags[string].special, flags[string]) for i, string in added),
         special=tuple(every[string] for string in said.special if string in every),
         size=len(every),
         hollow=start.hollow,
+        pieces=file.vocab if start.hollow else {},
         roles={role: (text(value), every.get(text(value))) for role, value in said.named.items() if role in ROLES},
     )
