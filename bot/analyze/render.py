@@ -102,6 +102,21 @@ def syntax_error(text: str) -> str | None:
     return compiled.error if isinstance(compiled, Prompt) and compiled.kind == "syntax" else None
 
 
+def examined(text: str, work: Callable[[nodes.Template], T]) -> T | Prompt:
+    """What `work` says of the syntax tree of a template, or why the template has none (see Prompt). Within the limits of `render`."""
+
+    def whole() -> T | Prompt:
+        compiled = _compiled(text)
+        if isinstance(compiled, Prompt):
+            return compiled
+        try:
+            return work(_ENV.parse(text))
+        except (RecursionError, MemoryError) as error:
+            return Prompt(None, f"could not be examined within limits ({type(error).__name__})", "limits")
+
+    return _limited(text, whole)
+
+
 def render(text: str, messages: Sequence[Mapping[str, Any]], tokens: Mapping[str, str], **variables: Any) -> Prompt:
     """Render a conversation. `tokens` are the strings of the roles (bos_token …), which the template may print.
 

@@ -1,0 +1,102 @@
+"""Whether vLLM hands a chat template its messages' content as text or as a list of parts.
+
+Source: vllm 0.33.0, renderers/hf.py:359-596 (run; the table of constructs is in the tests).
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from jinja2 import nodes
+
+from bot.analyze.render import Prompt, examined
+from bot.answer import Answer, Known, Unknown
+
+STRING = "string"
+PARTS = "openai"
+
+
+@lru_cache(maxsize=256)
+def content_format(text: str) -> Answer[str]:
+    """Give "openai" (a list of parts) where a loop of the template goes over the content of a message, else "string"; "string" for one that does not parse."""
+    found = examined(text, _of_tree)
+    if isinstance(found, Prompt):
+        return Known(STRING) if found.kind == "syntax" else Unknown(f"the chat template {found.error}")
+    return Known(found)
+
+
+def _of_tree(root: nodes.Template) -> str:
+    """A loop whose target is a tuple ends the search: the engine's own assertion fails there, and it takes "string"."""
+    messages = _aliases(root, "messages")
+    loops = list(root.find_all(nodes.For))
+    names: list[str] = []
+    for loop in loops:
+        if any(_is(loop.iter, name) for name in messages):
+            if not isinstance(loop.target, nodes.Name):
+                return STRING
+            names.append(loop.target.name)
+    parameters = _content_parameters(root, names)
+    for loop in loops:
+        plain = loop.iter.name if isinstance(loop.iter, nodes.Name) else None
+        held = parameters.get(id(loop))  # None outside macros
+        named = plain is not None and (plain == "content" if held is None else plain in held)
+        if named or any(_is(loop.iter, name, "content") for name in names):
+            return PARTS if isinstance(loop.target, nodes.Name) else STRING
+    return STRING
+
+
+def _aliases(root: nodes.Template, first: str) -> list[str]:
+    """The names that hold the list, or a slice of it, by assignment; "ns.rest" for an attribute of a namespace."""
+    found = [first]
+    for name in found:  # it grows while it is gone through
+        for assigned in root.find_all(nodes.Assign):
+            found += [alias for alias in _targets(assigned, name) if alias not in found]
+    return found
+
+
+def _targets(assigned: nodes.Assign, name: str) -> Iterator[str]:
+    target, value = assigned.target, assigned.node
+    if isinstance(target, nodes.Name):
+        if _is(value, name):
+            yield target.name
+        elif isinstance(value, nodes.Call) and isinstance(value.node, nodes.Name) and value.node.name == "namespace":
+            yield from (f"{target.name}.{word.key}" for word in value.kwargs if _is(word.value, name))
+    elif isinstance(target, nodes.NSRef) and _is(value, name):
+        yield f"{target.name}.{target.attr}"
+
+
+def _content_parameters(root: nodes.Template, names: list[str]) -> dict[int, set[str]]:
+    """For each loop inside a macro, by its id(): the parameters of that macro that are somewhere given the content of a message."""
+    calls: dict[str, list[nodes.Call]] = {}
+    for call in root.find_all(nodes.Call):
+        if isinstance(call.node, nodes.Name):
+            calls.setdefault(call.node.name, []).append(call)
+    found: dict[int, set[str]] = {}
+    for macro in root.find_all(nodes.Macro):
+        parameters = [parameter.name for parameter in macro.args]
+        given: set[str] = set()
+        for call in calls.get(macro.name, ()):
+            words = [(word.key, word.value) for word in call.kwargs if word.key in parameters]
+            pairs = [*zip(parameters, call.args, strict=False), *words]
+            given |= {parameter for parameter, value in pairs if any(_is(value, name, "content") for name in names)}
+        for loop in macro.find_all(nodes.For):
+            if given or id(loop) not in found:
+                found[id(loop)] = given
+    return found
+
+
+def _is(node: nodes.Node | None, name: str, key: str | None = None) -> bool:
+    """Whether an expression reads the variable `name`, or its item `key`, also through filters, tests and slices."""
+    while isinstance(node, nodes.Filter | nodes.Test) or (isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Slice)):
+        node = node.node
+    if key is None:
+        return _reads(node, name)
+    if isinstance(node, nodes.Getitem):
+        return isinstance(node.arg, nodes.Const) and node.arg.value == key and _reads(node.node, name)
+    return isinstance(node, nodes.Getattr) and node.attr == key and _reads(node.node, name)
+
+
+def _reads(node: nodes.Node | None, name: str) -> bool:
+    if isinstance(node, nodes.Name):
+        return node.ctx == "load" and node.name == name
+    base, _, attribute = name.rpartition(".")
+    return isinstance(node, nodes.Getattr) and bool(base) and node.attr == attribute and _reads(node.node, base)
