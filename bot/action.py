@@ -10,7 +10,7 @@ from github import Github
 from github.Repository import Repository
 
 from bot import api, run, settings
-from bot.analyze.records import SEVERITIES, Comparison
+from bot.analyze.records import SEVERITIES, Comparison, Prove
 from bot.errors import CannotLookError, UsageError
 from bot.event import Asked, Job, job
 from bot.fetch.source import Source
@@ -36,7 +36,15 @@ class Compare(Protocol):
     """Compares two revisions: `bot.run.compare`. Raises UsageError or CannotLookError."""
 
     def __call__(
-        self, *, base: Source, head: Source, repo: Path, texts: tuple[Text, ...] = (), repository: str = ""
+        self,
+        *,
+        base: Source,
+        head: Source,
+        repo: Path,
+        texts: tuple[Text, ...] = (),
+        repository: str = "",
+        engines: tuple[str, ...] = (),
+        prove: Prove = "auto",
     ) -> Comparison:
         """Return the comparison."""
         ...
@@ -157,7 +165,16 @@ def _judge(
     chosen = _settings(given, opened)
     places = stored.spots(given.workspace, given.inputs.get("report", "").strip(), given.output, given.temp)
     texts = _texts(todo, opened)
-    comparison = compare(base=opened.base, head=opened.head, repo=given.workspace, texts=texts, repository=todo.repository)
+    engines = run.engines_of(chosen.engines)
+    comparison = compare(
+        base=opened.base,
+        head=opened.head,
+        repo=given.workspace,
+        texts=texts,
+        repository=todo.repository,
+        engines=engines,
+        prove=chosen.prove,
+    )
     links = Links(given.server_url, todo.repository, comparison.base.sha, comparison.head.sha)
     report_path = _store(comparison, places, runner)
     runner.summarise(summary(comparison, links))

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, NoReturn, get_args
 import msgspec
 
 from bot import __version__
-from bot.analyze.records import Comparison, FailOn
+from bot.analyze.records import Comparison, FailOn, Prove
 from bot.errors import CannotLookError, UsageError
-from bot.run import check, compare, exit_status, inspect, predict
+from bot.run import check, compare, engines_of, exit_status, inspect, predict
 
 if TYPE_CHECKING:
     from bot.analyze.checks.check import Loaded
-    from bot.analyze.predictions import Row
 
 FORMATS = ("text", "json", "markdown", "summary")
 ENGINES = "an engine, or NAME>=VERSION for a range, or all; may be repeated (default: the newest version of each)"
+PROVE = "load both revisions with the installed transformers: where tokenizer or template files changed, always or never (default: auto)"
 STATUS = "exit status: 0 nothing new at or above --fail-on; 1 such findings; 2 wrong usage or settings; 3 could not look"
 
 
@@ -32,17 +32,50 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
+class _Version(argparse.Action):
+    """Prints what is modelled, which takes an import that no other run needs."""
+
+    def __call__(self, *_: object) -> None:
+        from bot.analyze.comparison import FACTS  # noqa: PLC0415 - see above
+        from bot.analyze.engines.choice import modelled  # noqa: PLC0415
+        from bot.publish import words  # noqa: PLC0415
+
+        names = [f"{engine}@{version}" for engine, versions in modelled().items() for version in versions]
+        _write(f"{__version__}\n{words.facts(FACTS)}\n", None)
+        for row in words.engine_rows(names, names):
+            _write(f"  {row}\n", None)
+        raise SystemExit(0)
+
+
 def _compare(given: argparse.Namespace) -> int:
     """Compare BASE with HEAD and print what HEAD newly gets wrong."""
     base, head = str(given.base), str(given.head)
     if given.staged == bool(base or head) or bool(base) != bool(head):
         raise UsageError("compare takes BASE and HEAD, two folders or git:<revision>, or --staged instead of them")
+    engines, after = _engines(given.engine, given.engine_after)
     comparison = compare(
-        base=base or "git:HEAD", head=head or "git:HEAD", repo=given.repo, history=given.history, staged=given.staged
+        base=base or "git:HEAD",
+        head=head or "git:HEAD",
+        repo=given.repo,
+        history=given.history,
+        staged=given.staged,
+        engines=engines,
+        engines_after=after,
+        prove=given.prove,
     )
     shown = _shown(comparison, given.format, verbose=given.verbose, color=given.output is None and _color())
     _write(shown, given.output, quiet=given.quiet)
     return exit_status(comparison, given.fail_on)
+
+
+def _engines(before: list[str], after: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the versions that are asked, and those that are asked about head where they are others."""
+    if not after:
+        return engines_of(before), ()
+    from bot.analyze.engines.choice import in_pairs  # noqa: PLC0415 - only this question needs it here
+
+    pairs = in_pairs(before, after)
+    return tuple(old.name for old, _ in pairs), tuple(new.name for _, new in pairs)
 
 
 def _compare_options(parser: argparse.ArgumentParser) -> None:
@@ -52,6 +85,15 @@ def _compare_options(parser: argparse.ArgumentParser) -> None:
     add("--repo", metavar="DIR", type=Path, default=Path(), help="the clone; nothing is checked out (default: this folder)")
     add("--staged", action="store_true", help="compare what is staged for the next commit with HEAD")
     add("--history", metavar="FILE", type=Path, help="refs and their commits as JSON, for claims about commits without a clone")
+    add("--engine", metavar="NAME[@VERSION]", action="append", default=[], help=ENGINES)
+    add(
+        "--engine-after",
+        metavar="NAME@VERSION",
+        action="append",
+        default=[],
+        help="ask this version about HEAD: what changes with a move from --engine to it",
+    )
+    add("--prove", choices=get_args(Prove), default="auto", help=PROVE)
     add("--format", choices=FORMATS, default="text", help="markdown is the comment, summary the job summary (default: text)")
     add("--fail-on", choices=get_args(FailOn), default="error", help="exit with 1 from this severity on (default: error)")
     add("--output", metavar="FILE", type=Path, help="write to this file instead of standard output")
@@ -107,13 +149,19 @@ def _predict(given: argparse.Namespace) -> int:
     from bot.analyze.engines.choice import choose, newest  # noqa: PLC0415 - only this command needs them here
 
     chosen = choose(given.engine) if given.engine else newest()
-    parts: list[str] = []
-    rows: list[Row] = []
-    for found in predict(given.revisions, repo=given.repo, engines=tuple(each.name for each in chosen)):
-        rows.extend(found.rows)
-        if given.format == "jsonl":
-            parts.extend(msgspec.json.encode({"folder": row.folder, **row.prediction}).decode() + "\n" for row in found.rows)
-    _write("".join(parts), given.output)
+    parts = tuple(predict(given.revisions, repo=given.repo, engines=tuple(each.name for each in chosen)))
+    rows = tuple(row for part in parts for row in part.rows)
+    if given.format == "jsonl":
+        shown = "".join(msgspec.json.encode({"folder": row.folder, **row.prediction}).decode() + "\n" for row in rows)
+    else:
+        whole = msgspec.structs.replace(parts[0], rows=rows, unchecked=tuple(each for part in parts for each in part.unchecked))
+        if given.format == "json":
+            shown = _json(whole)
+        else:
+            from bot.publish import predicted  # noqa: PLC0415 - as above
+
+            shown = predicted.predicted(whole, color=given.output is None and _color(), verbose=given.verbose)
+    _write(shown, given.output)
     return 0
 
 
@@ -170,7 +218,7 @@ def parser() -> argparse.ArgumentParser:
     """The whole command line."""
     about = "Compare two revisions of a model repository and say what newly goes wrong, per inference engine."
     whole = _Parser(prog="model-repo-drift", description=about, epilog=STATUS, allow_abbrev=False)
-    whole.add_argument("--version", action="version", version=__version__)
+    whole.add_argument("--version", action=_Version, nargs=0, help="print the version, and which engines are modelled as of when")
     commands = whole.add_subparsers(metavar="COMMAND", required=True)
     for name, (act, options) in COMMANDS.items():
         said = act.__doc__ or ""

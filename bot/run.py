@@ -11,7 +11,7 @@ import msgspec
 from bot.analyze import jail
 from bot.analyze.inspection import Inspection
 from bot.analyze.predictions import Predictions
-from bot.analyze.records import Comparison, FailOn
+from bot.analyze.records import Comparison, FailOn, Prove
 from bot.errors import CannotLookError
 from bot.fetch.gather import gather
 from bot.fetch.history import History
@@ -34,6 +34,7 @@ def compare(
     repository: str = "",
     engines: tuple[str, ...] = (),
     engines_after: tuple[str, ...] = (),
+    prove: Prove = "auto",
 ) -> Comparison:
     """Compare two revisions; the parameters are those of `gather`. Raises UsageError or CannotLookError."""
     with tempfile.TemporaryDirectory(prefix="model-repo-drift-") as folder, jail.Cell(os.environ) as cell:
@@ -61,6 +62,15 @@ def check(revision: str, *, repo: Path, history: Path | None = None) -> Comparis
 def inspect(revision: str, *, repo: Path) -> Inspection:
     """Describe one revision. Raises UsageError or CannotLookError."""
     return _alone(revision, repo, "inspect", Inspection)
+
+
+def engines_of(written: Sequence[str]) -> tuple[str, ...]:
+    """The names of the versions that an operator writes, none where none are written. Raises UsageError."""
+    if not written:
+        return ()
+    from bot.analyze.engines.choice import choose  # noqa: PLC0415 - the rules of engines take longer to import than the rest of this process
+
+    return tuple(chosen.name for chosen in choose(written))
 
 
 def predict(revisions: Sequence[str], *, repo: Path, engines: tuple[str, ...]) -> Iterator[Predictions]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from bot.analyze.records import FailOn
+from bot.analyze.records import FailOn, Prove
 from bot.errors import UsageError
 
 FILE = ".github/model-repo-drift.yml"
@@ -17,6 +17,9 @@ FILE = ".github/model-repo-drift.yml"
 
 CommentId: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z0-9]+([._-][A-Za-z0-9]+)*$", max_length=64)]
 Login: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*(\[bot\])?$", max_length=64)]
+
+
+EngineChoice: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9.-]*((@|[<>]=?|==) ?[A-Za-z0-9][A-Za-z0-9.<>=, -]*)?$", max_length=100)]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -43,6 +46,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             extra={"legal": "a list of GitHub logins"},
         ),
     ] = ()
+    engines: Annotated[
+        tuple[EngineChoice, ...],
+        Meta(
+            description="Engines whose behaviour is compared; a range stands for every modelled version in it. Default: the newest of each.",
+            extra={"legal": "a list of `name`, `name@version`, `name>=version`, or `all`"},
+        ),
+    ] = ()
+    prove: Annotated[
+        Prove,
+        Meta(
+            description="Whether to load both revisions with the installed transformers and compare that with the predictions; `auto`: where tokenizer or template files changed."
+        ),
+    ] = "auto"
 
 
 class Layer(NamedTuple):
@@ -109,7 +125,7 @@ def _from_text(name: str, text: str) -> object:
     if kind is bool:
         return {"true": True, "false": False}.get(text.lower(), text)
     if typing.get_origin(kind) is tuple:
-        return tuple(part for part in re.split(r"[\s,]+", text) if part)
+        return tuple(part for part in re.split(r"[\s,]+(?![\s,<>=])", text) if part)  # "vllm>=0.20,<0.30" is one
     return text
 
 

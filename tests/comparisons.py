@@ -213,6 +213,13 @@ def template_change() -> Comparison:
                 before="ab12cd34" * 8,
                 after="ef56ab78" * 8,
             ),
+            EngineChange(
+                engines=("transformers@4.46.3",),
+                folder=".",
+                field="template.sha256",
+                before="ab12cd34" * 8,
+                after="ab12cd34" * 8,
+            ),
         ),
         prompts=tuple(
             PromptChange(folder=".", template="default", probe=probe, before_sha256="1" * 64, after_sha256="2" * 64, diff=diff)

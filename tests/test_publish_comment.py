@@ -109,9 +109,9 @@ def test_equal_answers_share_a_row_and_ids_have_texts() -> None:
         ("stops", [1], [1, 2], ("stops on `a` 1", "stops on `a` 1 **and `b` 2**")),
         ("stops_in_grammar", [1], [], ("may end a JSON answer only with `a` 1", "can never end a JSON answer")),
         ("stops", [1], {"unknown": "no `x.json`"}, ("stops on `a` 1", "could not be predicted: no `x.json`")),
-        ("loads.tokenizer", True, False, ("loads", "fails to load")),
+        ("loads.tokenizer", True, False, ("loads", "does not load")),
         ("template.sha256", None, "ab" * 32, ("has none", "reads `abababab`")),
-        ("max_model_len", 4096, {"a": [1, None]}, ("`4096`", '`{"a": [1, null]}`')),
+        ("max_model_len", 4096, {"a": [1, None]}, ("4096 tokens", '`{"a": [1, null]}`')),
         ("dtype", "bfloat16", None, ("`bfloat16`", "nothing")),
     ],
 )

@@ -1,6 +1,7 @@
 """Predict what engines will do with the model folders of one revision or of several, each by itself."""
 
 from collections.abc import Iterator
+from typing import Any, cast
 
 import msgspec
 
@@ -9,6 +10,7 @@ from bot.analyze.engines.choice import Chosen, named
 from bot.analyze.model.discovery import Pair, pairs, root
 from bot.analyze.model.folder import Model
 from bot.analyze.model.reader import Reader
+from bot.analyze.model.tokens import texts_of
 from bot.analyze.predictions import Predictions, Row
 from bot.analyze.records import Unchecked, encodable
 from bot.analyze.unread import left_out, unread
@@ -22,7 +24,7 @@ def predict(exchange: Exchange, reader: Reader, left: tuple[Unchecked, ...] = ()
     unchecked: list[Unchecked] = list(left)
     for snapshot in (exchange.head, *exchange.more):
         for name, model in _models(exchange, snapshot, reader):
-            rows.extend(Row(folder=name, prediction=_prediction(model, each)) for each in chosen)
+            rows.extend(_row(name, model, each) for each in chosen)
             unchecked.extend(unread(Pair(None, model)))
         alone = msgspec.structs.replace(exchange, head=snapshot)
         unchecked.extend(left_out(alone, unchecked) if snapshot.sha else ())
@@ -38,7 +40,17 @@ def _models(exchange: Exchange, snapshot: Snapshot, reader: Reader) -> Iterator[
     yield from ((pair.head.folder, pair.head) for pair in found if pair.head is not None)
 
 
-def _prediction(model: Model, chosen: Chosen) -> dict[str, object]:
+def _row(name: str, model: Model, chosen: Chosen) -> Row:
+    prediction = _prediction(model, chosen)
+    ids = [prediction.get(field) for field in ("stops", "stops_in_grammar")]
+    ids += [cast("dict[str, Any]", prediction.get("with_remote_code", {})).get("stops")]
+    texts = texts_of(model)
+    numbers = {number for listed in ids if isinstance(listed, list) for number in cast("list[int]", listed)}
+    said = {str(i): texts[i] for i in sorted(numbers) if i in texts}
+    return Row(folder=name, prediction=prediction, texts=said, applies=chosen.engine.applies(model))
+
+
+def _prediction(model: Model, chosen: Chosen) -> dict[str, Any]:
     """One prediction as its record; one that breaks says so in every field, and hinders no other."""
     try:
         return chosen.engine.predict(model, chosen.version).record()

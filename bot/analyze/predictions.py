@@ -14,11 +14,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One engine's version and one folder.
 
     `prediction` has the keys of `engines.prediction.Prediction.record`: "engine", "version", "confidence", and one for each field, nested where
-    the name of the field has dots. A field that cannot be told is {"unknown": reason}.
+    the name of the field has dots. A field that cannot be told is {"unknown": reason}. `texts` gives the strings of the stop ids.
+    `applies` is False where the engine has no business with the folder, such as WebLLM without an mlc-chat-config.json.
     """
 
     folder: str
     prediction: dict[str, Any]
+    texts: dict[str, str] = {}
+    applies: bool = True
 
 
 class Predictions(msgspec.Struct, frozen=True, kw_only=True):

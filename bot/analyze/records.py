@@ -19,6 +19,9 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 FailOn: TypeAlias = Literal["error", "warning", "note", "unchecked", "never"]
 """From which severity of a new finding on a run fails; "unchecked" also fails when something could not be checked."""
 
+Prove: TypeAlias = Literal["auto", "always", "never"]
+"""When predictions are compared with what the installed transformers does: "auto" where tokenizer or template files changed."""
+
 
 class Fix(msgspec.Struct, frozen=True):
     """How to repair a finding: a sentence, and where one can be given a unified diff."""
@@ -67,9 +70,10 @@ class EngineChange(msgspec.Struct, frozen=True, kw_only=True):
     """A prediction that differs between the revisions; engines with equal answers share one.
 
     `field` is a key of a prediction ("stops", "stops_in_grammar", "template.sha256", …); `before` and `after` are its values,
-    or {"unknown": reason}. For token ids, `before_texts` and `after_texts` map the id (as text) to the
+    or {"unknown": reason}. `before_why` and `after_why` are the error where a file does not load, "" where it does or it is not known. For token ids, `before_texts` and `after_texts` map the id (as text) to the
     token's string in that revision.
-    `with_remote_code` marks what an operator gets who trusts the repository's own code.
+    `with_remote_code` marks what an operator gets who trusts the repository's own code. Values are equal only in the field
+    "template.sha256", for an engine that keeps its chat template while another's changes; "vllm@0.23.0 -> 0.33.0" stands for a move between versions.
     """
 
     engines: tuple[str, ...]
@@ -78,6 +82,8 @@ class EngineChange(msgspec.Struct, frozen=True, kw_only=True):
     before: Any
     after: Any
     because: tuple[Place, ...] = ()
+    before_why: str = ""
+    after_why: str = ""
     before_texts: dict[str, str] = {}
     after_texts: dict[str, str] = {}
     with_remote_code: bool = False

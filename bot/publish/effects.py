@@ -1,14 +1,27 @@
 """What engines do differently, one row per distinct change: the rows of the table that every view shows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+
+import msgspec
 
 from bot.analyze.records import Comparison, EngineChange, Unchecked
 from bot.publish import words
+from bot.publish.answers import ids, said
 from bot.publish.escape import quoted
 
-_ORDER = ("stops", "stops_in_grammar", "loads", "template")
+_ORDER = ("loads", "hollow", "stops", "stops_in_grammar", "template", "sampling_defaults")
+_NAMED = {
+    "stops": "",
+    "stops_in_grammar": ", JSON mode",
+    "template": ", chat template",
+    "template.content_format": ", content of messages",
+    "sampling_defaults": ", sampling defaults",
+    "max_model_len": ", context",
+    "dtype": ", type of the weights",
+    "quantization": ", quantization",
+    "hollow": ", tokenizer",
+}
 
 
 @dataclass(frozen=True)
@@ -30,8 +43,8 @@ def effects(comparison: Comparison) -> tuple[Effect, ...]:
     """The rows of the comparison, those about ends of replies first; equal rows of several engines are one."""
     one_sided = {model.folder: model.change for model in comparison.models if model.change in ("added", "removed")}
     rows: dict[tuple[str, ...], list[EngineChange]] = {}
-    for change in sorted(comparison.predictions, key=_rank):
-        before, (after, news) = _said(change, change.before, change.before_texts), _after(change)
+    for change in sorted(_telling(comparison.predictions), key=_rank):
+        before, (after, news) = said(change, change.before, change.before_texts, change.before_why), _after(change)
         if one_sided.get(change.folder) == "added":
             before = "was not there"
         elif one_sided.get(change.folder) == "removed":
@@ -50,7 +63,34 @@ def effects(comparison: Comparison) -> tuple[Effect, ...]:
 def changes_behaviour(comparison: Comparison) -> bool:
     """Whether a model that was there before, and still is, is predicted to do something else or reads another prompt."""
     one_sided = {model.folder for model in comparison.models if model.change in ("added", "removed")}
-    return any(each.folder not in one_sided for each in (*comparison.predictions, *comparison.prompts))
+    return any(each.folder not in one_sided for each in (*_telling(comparison.predictions), *comparison.prompts))
+
+
+def _telling(changes: Sequence[EngineChange]) -> list[EngineChange]:
+    """The changes without those that follow from others.
+
+    Of what does not load, nothing else needs to be said; a template that every engine reads anew is told by the prompts.
+    """
+    stopped = {(each.folder, engine) for each in changes if _fails(each) for engine in each.engines}
+    same: dict[tuple[str, str], set[str]] = {}
+    for each in changes:
+        same.setdefault((each.folder, each.field), set()).add(repr((each.before, each.after)))
+    found: list[EngineChange] = []
+    for each in changes:
+        both = each.before is not None and each.after is not None
+        if each.field == "template.sha256" and both and len(same[each.folder, each.field]) == 1:
+            continue
+        left = tuple(engine for engine in each.engines if (each.folder, engine) not in stopped)
+        if each.field.startswith("loads.") or both:
+            found.append(each)
+        elif left:
+            found.append(msgspec.structs.replace(each, engines=left))
+    return found
+
+
+def _fails(change: EngineChange) -> bool:
+    """Whether a file newly keeps the engine from loading the model, or no longer does."""
+    return change.field.startswith("loads.") and {change.before, change.after} == {True, False}
 
 
 def unread_changes(comparison: Comparison) -> tuple[Unchecked, ...]:
@@ -65,7 +105,7 @@ def _rank(change: EngineChange) -> int:
 
 def _suffix(change: EngineChange) -> str:
     family, _, part = change.field.partition(".")
-    named = {"stops": "", "stops_in_grammar": ", JSON mode", "template": ", chat template"}.get(family)
+    named = _NAMED.get(change.field, _NAMED.get(family))
     if named is None:
         named = f", {quoted(part if family == 'loads' else change.field)}"
     sure = {"certain": "", "likely": " (read in the source, not run)", "guess": " (a guess)"}[change.confidence]
@@ -74,54 +114,14 @@ def _suffix(change: EngineChange) -> str:
 
 def _after(change: EngineChange) -> tuple[str, str]:
     """The second answer in two parts: what was so before, and what is new and deserves stress."""
-    before, after = _ids(change.before), _ids(change.after)
+    before, after = ids(change.before), ids(change.after)
     same = [number for number in after or () if number in (before or ())]
     added = [number for number in after or () if number not in (before or ())]
     if change.field == "stops" and before and same == before and added:
-        return _said(change, before, change.after_texts), f"and {words.tokens(added, change.after_texts)}"
+        return said(change, before, change.after_texts), f"and {words.tokens(added, change.after_texts)}"
     lost = [number for number in before or () if number not in same]
     if change.field == "stops" and same and same == after and lost:
-        return f"{_said(change, after, change.after_texts)},", f"no longer on {words.tokens(lost, change.before_texts)}"
+        return f"{said(change, after, change.after_texts)},", f"no longer on {words.tokens(lost, change.before_texts)}"
     if change.before == change.after and change.before_texts == change.after_texts:
         return "unchanged", ""
-    return _said(change, change.after, change.after_texts), ""
-
-
-def _said(change: EngineChange, answer: Any, texts: Mapping[str, str]) -> str:
-    """One answer as a clause."""
-    if isinstance(answer, dict) and "unknown" in answer:
-        return f"could not be predicted: {cast('dict[str, object]', answer)['unknown']}"
-    numbers = _ids(answer)
-    if change.field == "stops" and (answer is None or numbers is not None):
-        return _stops(numbers, texts, generates=all(name.startswith("transformers@") for name in change.engines))
-    if change.field == "stops_in_grammar" and (answer is None or numbers is not None):
-        return _stops_in_grammar(numbers, texts)
-    if change.field.startswith("loads."):
-        if answer is None:
-            return "is not there"
-        if isinstance(answer, bool):
-            return "loads" if answer else "fails to load"
-    if change.field.startswith("template.sha256") and (answer is None or isinstance(answer, str)):
-        return "has none" if answer is None else f"reads {quoted(words.short(answer))}"
-    return words.value(answer)
-
-
-def _stops(numbers: Sequence[int] | None, texts: Mapping[str, str], *, generates: bool) -> str:
-    if numbers is None:
-        return "has no stop token, or does not load" if generates else "does not load"
-    return f"stops on {words.tokens(numbers, texts)}" if numbers else "never stops by token"
-
-
-def _stops_in_grammar(numbers: Sequence[int] | None, texts: Mapping[str, str]) -> str:
-    if numbers is None:
-        return "does not load"
-    return f"may end a JSON answer only with {words.tokens(numbers, texts)}" if numbers else "can never end a JSON answer"
-
-
-def _ids(answer: Any) -> list[int] | None:
-    """The answer where it is a list of token ids, else None."""
-    if not isinstance(answer, list):
-        return None
-    listed = cast("list[object]", answer)
-    numbers = [each for each in listed if isinstance(each, int) and not isinstance(each, bool)]
-    return numbers if len(numbers) == len(listed) else None
+    return said(change, change.after, change.after_texts, change.after_why), ""

@@ -1,5 +1,6 @@
 """The wording that all views share, as sentences in which back-ticks mark values (see `escape`)."""
 
+import datetime as dt
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +31,8 @@ _ENGINES = {
     "mlx-lm": "MLX",
 }
 _SHORT = 8
-_VERSIONS = re.compile(r"(?:[<>]=? ?)?[0-9][0-9A-Za-z.+-]{0,20}(?: - [0-9][0-9A-Za-z.+-]{0,20})?")
+OLD_DAYS = 183
+_VERSIONS = re.compile(r"(?:[<>]=? ?)?[0-9][0-9A-Za-z.+-]{0,20}(?: -(?:>)? [0-9][0-9A-Za-z.+-]{0,20})?")
 
 
 def plural(count: int, noun: str) -> str:
@@ -110,6 +112,11 @@ def engines(ids: Iterable[str], modelled: Sequence[str], *, generates: bool = Fa
 
     Three or more neighbours among those modelled become a range.
     """
+    return " · ".join(engine_rows(ids, modelled, generates=generates))
+
+
+def engine_rows(ids: Iterable[str], modelled: Sequence[str], *, generates: bool = False) -> list[str]:
+    """The same, an engine a row."""
     versions: dict[str, list[str]] = {}
     for each in ids:
         name, _, version = each.partition("@" if "@" in each else " ")
@@ -119,14 +126,26 @@ def engines(ids: Iterable[str], modelled: Sequence[str], *, generates: bool = Fa
     for name, found in sorted(versions.items(), key=lambda row: order.index(row[0]) if row[0] in order else len(order)):
         every = sorted({each.partition("@")[2] for each in modelled if each.partition("@")[0] == name}, key=_version)
         rows.append(f"{engine(name, generates=generates)} {_versions(found, every)}".rstrip())
-    return " · ".join(rows)
+    return rows
+
+
+def facts(date: str, today: dt.date | None = None) -> str:
+    """The day of the facts behind the rules, and their age where it is more than half a year; `today` is the day of the run."""
+    said = f"facts of {date}"
+    try:
+        age = ((today or dt.datetime.now(dt.UTC).date()) - dt.date.fromisoformat(date)).days
+    except ValueError:  # a record of another program may hold anything
+        return said
+    if age <= OLD_DAYS:
+        return said
+    return f"{said}, {age // 30} months old: newer versions of these engines may do otherwise; a newer Model Repo Drift may know them"
 
 
 def judges(modelled: Modelled) -> str:
     """What judged, with versions and the date of the facts."""
     named = engines(modelled.engines, modelled.engines)
-    facts = f" · facts of {modelled.date}" if modelled.date else ""
-    return f"{plural(len(modelled.checks), 'check')}{' · ' if named else ''}{named}{facts}"
+    dated = f" · {facts(modelled.date)}" if modelled.date else ""
+    return f"{plural(len(modelled.checks), 'check')}{' · ' if named else ''}{named}{dated}"
 
 
 def _versions(found: Iterable[str], every: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from bot.analyze.records import Comparison, Finding, ModelChange, Side
+from bot.analyze.records import Comparison, Finding, ModelChange, Prove, Side
 from bot.fetch.gather import gather
 from bot.fetch.source import Source
 from bot.place import Place
@@ -22,10 +22,21 @@ class SmallCompare:
     """Finds that generation_config.json stops on another token than the end of a turn; remembers what it was given."""
 
     exchange: Exchange | None = None
+    engines: tuple[str, ...] = ()
+    prove: Prove = "auto"
 
     def __call__(
-        self, *, base: str | Source, head: str | Source, repo: Path, texts: tuple[Text, ...] = (), repository: str = ""
+        self,
+        *,
+        base: str | Source,
+        head: str | Source,
+        repo: Path,
+        texts: tuple[Text, ...] = (),
+        repository: str = "",
+        engines: tuple[str, ...] = (),
+        prove: Prove = "auto",
     ) -> Comparison:
+        self.engines, self.prove = engines, prove
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             found = gather(folder, base=base, head=head, repo=repo, texts=texts, repository=repository)
