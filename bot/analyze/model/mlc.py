@@ -199,6 +199,11 @@ def table(model: Model) -> Answer[Table]:
     file = asked(model)
     if not file or not model.has(file):
         return Missing((model.place(CONFIG, "/tokenizer_files"),))
+    return table_of(model, file)
+
+
+def table_of(model: Model, file: str) -> Answer[Table]:
+    """The tokens of tokenizer.json or tokenizer.model as the Rust library of MLC and WebLLM numbers them."""
     if file == "tokenizer.model":
         pieces = model.parsed(file, sentencepiece.read)
         if isinstance(pieces, Known) and isinstance(pieces.value, sentencepiece.Pieces):
