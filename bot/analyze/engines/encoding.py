@@ -1,0 +1,144 @@
+"""What texts become: the ids that a tokenizer gives them in transformers, in engines that take it from there, and in WebLLM.
+
+Truncation and padding of the file are reset by every call of transformers. A tokenizer is built with the `tokenizers` library itself, at most once
+for all versions that build the same.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, cast
+
+import msgspec
+
+from bot.analyze.engines.backend import Backend, Failed, encode
+from bot.analyze.engines.backend_4x import of_4
+from bot.analyze.engines.backend_5x import rebuilt
+from bot.analyze.engines.backend_parts import File, NotKnownError, as_it_stands, file_of, flagged, numbers, with_ends
+from bot.analyze.engines.loaded import Loaded, Refused, loaded
+from bot.analyze.model import mlc
+from bot.analyze.model.folder import Model
+from bot.analyze.model.tokenizer_class import FILE
+from bot.analyze.model.tokenizer_file import TokenizerFile
+from bot.answer import Answer, Known, Unknown
+
+# Building a tokenizer takes 10 to 15 ms at this size (in bytes of tokenizer.json), and all engines together may need four different ones.
+LARGEST = 300_000
+Encoded: TypeAlias = dict[str, list[int]]
+Engine = Literal["transformers", "sglang"]
+# sglang 0.5.23 gives these their flags of 4.x back (srt/utils/hf_transformers/tokenizer.py:319-351, read).
+_FLAGS_SGLANG = (
+    "LlamaTokenizer",
+    "LlamaTokenizerFast",
+    "CodeLlamaTokenizer",
+    "CodeLlamaTokenizerFast",
+    "GemmaTokenizer",
+    "GemmaTokenizerFast",
+    "CohereTokenizerFast",
+)
+
+
+def encoded(model: Model, version: str, texts: tuple[str, ...], *, largest: int = LARGEST) -> Answer[Encoded]:
+    """The ids of each text in the tokenizer that AutoTokenizer of a version of transformers makes of a folder, special tokens included."""
+    answer = loaded(model, version)
+    if not isinstance(answer, Known):
+        return answer
+    if isinstance(answer.value, Refused):
+        return Unknown("the tokenizer does not load", answer.places)
+    return encoded_by(model, answer.value, version, texts, largest=largest)
+
+
+def encoded_by(
+    model: Model,
+    tokenizer: Loaded,
+    version: str,
+    texts: tuple[str, ...],
+    *,
+    engine: Engine = "transformers",
+    largest: int = LARGEST,
+) -> Answer[Encoded]:
+    """As `encoded`, for a tokenizer whose class and added tokens are worked out, and with what `engine` puts right after loading it.
+
+    `largest` limits the bytes of tokenizer.json, for time's sake.
+    """
+    places = (model.place("tokenizer.json"),)
+    try:
+        backend = _backend(model, tokenizer, version, engine, largest)
+    except NotKnownError as error:
+        return Unknown(str(error), places)
+    found = encode(backend, texts)
+    return (
+        Unknown(found.reason, places) if isinstance(found, Failed) else Known({t: list(ids) for t, ids in found.items()}, places)
+    )
+
+
+def encoded_by_webllm(model: Model, texts: tuple[str, ...], *, largest: int = LARGEST) -> Answer[Encoded]:
+    """The ids that WebLLM gives texts: those of the tokenizer.json that it loads, nothing put around them.
+
+    npm @mlc-ai/web-tokenizers 0.1.6 (run): it calls the library without special tokens, and truncation and padding of the file count.
+    """
+    table = mlc.table(model)
+    if not isinstance(table, Known):
+        return Unknown("it loads no tokenizer that could be read", table.places)
+    if not isinstance(table.value.vocabulary, TokenizerFile):
+        return Unknown("the pieces of tokenizer.model are not turned into ids", table.places)
+    try:
+        file = file_of(model, largest)
+    except NotKnownError as error:
+        return Unknown(str(error), table.places)
+    tokens = {token.content: token for token in table.value.vocabulary.added}
+    added = sorted((number, text) for text, number in table.value.ids.items())
+    made = msgspec.structs.replace(
+        as_it_stands(file),
+        added=tuple((number, tokens[text]) for number, text in added),
+        ends=False,
+        truncation=bytes(file.truncation),
+        padding=bytes(file.padding),
+    )
+    found = encode(made, texts)
+    if isinstance(found, Failed):
+        return Unknown(found.reason, table.places)
+    return Known({text: list(ids) for text, ids in found.items()}, table.places)
+
+
+def _backend(model: Model, tokenizer: Loaded, version: str, engine: Engine, largest: int) -> Backend:
+    config = model.mapping("tokenizer_config.json")
+    _check(config)
+    file = file_of(model, largest) if model.has("tokenizer.json") else None
+    if file is None and not tokenizer.hollow:
+        raise NotKnownError("there is no tokenizer.json, and other vocabulary files are not turned into ids")
+    if numbers(version) < (5,):
+        made = of_4(cast("File", file), tokenizer, config, version)
+    elif tokenizer.cls == FILE and file is not None:
+        made = as_it_stands(file)
+    else:
+        made = rebuilt(file, tokenizer, config, version)
+    added = tuple((token.id, token.token) for token in tokenizer.added)
+    made = msgspec.structs.replace(made, added=added, verbatim=config.get("split_special_tokens") is True)
+    return _repaired(made, file, tokenizer, config) if engine == "sglang" else made
+
+
+def _check(config: Mapping[str, Any]) -> None:
+    """Refuse what makes calls fail or depends on more."""
+    if not isinstance(config.get("split_special_tokens", False), bool):
+        raise NotKnownError("split_special_tokens is no boolean")
+    if not isinstance(config.get("model_max_length", 0), int | float):
+        raise NotKnownError("model_max_length is no number")
+    if config.get("fix_mistral_regex"):
+        raise NotKnownError("fix_mistral_regex may replace the pre-tokenizer")
+
+
+def _repaired(made: Backend, file: File | None, tokenizer: Loaded, config: Mapping[str, Any]) -> Backend:
+    """What sglang 0.5.23 puts right after loading (srt/utils/hf_transformers/tokenizer.py:247-365, read): another type of pre-tokenizer, and BOS."""
+    if file is not None:
+        ours, theirs = (_type(part) for part in (bytes(file.pre_tokenizer), made.pre_tokenizer))
+        if ours and theirs and ours != theirs:
+            made = msgspec.structs.replace(made, pre_tokenizer=bytes(file.pre_tokenizer))
+    flag = config.get("add_bos_token")
+    adds = flag is None or bool(flag)
+    if config.get("tokenizer_class") in _FLAGS_SGLANG and adds:
+        made = with_ends(made, flagged(bos="bos_token" in tokenizer.roles, eos=False), tokenizer)
+    return made
+
+
+def _type(part: bytes) -> str:
+    step: Any = msgspec.json.decode(part)
+    return cast("dict[str, Any]", step).get("type", "") if isinstance(step, dict) else ""
