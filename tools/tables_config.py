@@ -2,6 +2,8 @@
 
 The strict dataclasses of huggingface_hub check every field as it is assigned (dataclasses.py:139-150 and 460-640 in 2.4.0). A row of the table
 names a class: its fields by type, the nested configurations that it builds itself, and which of its validators can be stated.
+`python -m tools.tables_config` puts the installed version into the file that holds all releases since 5.4.0, the first one with such classes;
+older ones were put there by running it with their packages in front of the path.
 """
 
 import ast
@@ -14,13 +16,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 from itertools import islice
 from pathlib import Path
-from typing import Any, ForwardRef, Literal, Union, cast, get_args, get_origin
+from typing import Any, ForwardRef, Literal, NamedTuple, Union, cast, get_args, get_origin
 
 import transformers
 from huggingface_hub.errors import StrictDataclassClassValidationError, StrictDataclassFieldValidationError
 from transformers import CONFIG_MAPPING, PreTrainedConfig, configuration_utils
 
 from bot.analyze.engines.config_fields import accepts
+from tools import fields_file
 
 FOLDER = Path(__file__).parent.parent / "bot/analyze/engines/data"
 # A value of each JSON type, to ask a plain class which of them are its instances.
@@ -130,7 +133,7 @@ def row(cls: type[PreTrainedConfig]) -> dict[str, Any]:
         return {}
     by_kind: dict[str, list[str]] = {}
     for name, kind in sorted(kinds.items()):
-        by_kind.setdefault(json.dumps(kind), []).append(name)
+        by_kind.setdefault(json.dumps(kind, separators=(",", ":")), []).append(name)
     nested, replaced = _nested(cls)
     found = {
         "fields": by_kind,
@@ -195,8 +198,24 @@ def _positions(cls: type[PreTrainedConfig]) -> dict[str, int]:
     return {"positions": size} if isinstance(size, int) else {}
 
 
+class _Spec(NamedTuple):
+    """A nested configuration: its class, or AutoConfig with the model type that it has for lack of one."""
+
+    config_class: type[Any]
+    model_type: str
+
+
 def _specs(cls: type[PreTrainedConfig]) -> dict[str, Any]:
-    return cast("dict[str, Any]", getattr(cls, "sub_configs_defaults", None) or {})
+    """The nested configurations that a class names: with the model types for lack of one since 5.20, before that its own default shows them."""
+    specs = cast("dict[str, Any] | None", getattr(cls, "sub_configs_defaults", None))
+    if specs is not None:
+        return specs
+    try:
+        made: Any = cls()
+    except Exception:  # noqa: BLE001 - some cannot be made from nothing
+        made = None
+    older = cast("dict[str, type[Any]]", vars(cls).get("sub_configs", {}))
+    return {key: _Spec(inner, str(getattr(getattr(made, key, None), "model_type", ""))) for key, inner in older.items()}
 
 
 def _classes() -> dict[str, type[PreTrainedConfig]]:
@@ -212,33 +231,29 @@ def _classes() -> dict[str, type[PreTrainedConfig]]:
 
 
 def path() -> Path:
-    """Where the table of the installed version is kept."""
-    return FOLDER / f"transformers-{transformers.__version__}-fields.json"
+    """Where the tables of all releases are kept."""
+    return FOLDER / "transformers-5-fields.json"
+
+
+def table() -> dict[str, Any]:
+    """The table of the installed version, see tools/fields_file.py."""
+    transformers.logging.set_verbosity(logging.CRITICAL)
+    rows = {name: found for name, cls in sorted(_classes().items()) if (found := row(cls))}
+    older: dict[str, str] = vars(configuration_utils).get("_LEGACY_LAYER_TYPE_REMAP", {})  # names that are still read, since 5.19
+    allowed = vars(configuration_utils).get("ALLOWED_ATTN_LAYER_TYPES") or vars(configuration_utils)["ALLOWED_LAYER_TYPES"]
+    return {
+        "layer_types": sorted({*allowed, *older}),
+        "classes": {t: CONFIG_MAPPING[t].__name__ for t in sorted(CONFIG_MAPPING.keys()) if CONFIG_MAPPING[t].__name__ in rows},
+        "rows": rows,
+    }
 
 
 def text() -> str:
-    """The table as it is committed: a header, then one line for each class."""
-    transformers.logging.set_verbosity(logging.CRITICAL)
-    rows = {name: found for name, cls in sorted(_classes().items()) if (found := row(cls))}
-    kinds = sorted({kind for found in rows.values() for kind in found["fields"]})
-    groups = [group for found in rows.values() for group in (*found["fields"].values(), *found.get("replaced", {}).values())]
-    names = sorted({name for group in groups for name in group})
-    number = {name: i for i, name in enumerate(names)}
-    for found in rows.values():
-        found["fields"] = {str(kinds.index(kind)): [number[name] for name in group] for kind, group in found["fields"].items()}
-        if "replaced" in found:
-            found["replaced"] = {key: [number[name] for name in group] for key, group in found["replaced"].items()}
-    older: dict[str, str] = vars(configuration_utils)["_LEGACY_LAYER_TYPE_REMAP"]  # names that are still read
-    header = {
-        "kinds": [json.loads(kind) for kind in kinds],
-        "names": names,
-        "layer_types": sorted({*configuration_utils.ALLOWED_ATTN_LAYER_TYPES, *older}),
-        "classes": {t: CONFIG_MAPPING[t].__name__ for t in sorted(CONFIG_MAPPING.keys()) if CONFIG_MAPPING[t].__name__ in rows},
-    }
-    lines = [f"{json.dumps(key)}:{_compact(value)}," for key, value in header.items()]
-    body = [f"{json.dumps(name)}:{_compact(found)}" for name, found in rows.items()]
-    return "{\n" + "\n".join(lines) + '\n"rows":{\n' + ",\n".join(body) + "\n}}\n"
+    """The tables as they are committed, that of the installed version made anew."""
+    kept = fields_file.split(path().read_text("utf-8")) if path().is_file() else {}
+    return fields_file.join(kept | {transformers.__version__: table()})
 
 
-def _compact(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))
+if __name__ == "__main__":
+    path().write_text(text(), encoding="utf-8")
+    print(path())

@@ -3,9 +3,11 @@
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+
+T = TypeVar("T")
 
 TABLE = Path(__file__).parent / "engines/data/transformers-5.24.0.json"
 
@@ -27,11 +29,19 @@ def config_eos() -> dict[str, dict[str, Any]]:
     return tables()["config_eos"]
 
 
-FIELDS = TABLE.with_name("transformers-5.24.0-fields.json")
+NEWEST = "5.24.0"  # the newest release of transformers whose tables are here
+FIELDS = TABLE.with_name("transformers-5-fields.json")
+TYPES = TABLE.with_name("transformers-model-types.json")
+
+
+@cache
+def parts(version: str) -> tuple[int, ...]:
+    """A version in an order: (5, 24, 0)."""
+    return tuple(int(part) for part in version.split("."))
 
 
 class FieldTables(msgspec.Struct, frozen=True):
-    """The types that configuration classes accept (see tools/tables_config.py); a row is taken apart only where it is asked for.
+    """The types that configuration classes of one release accept (see tools/tables_config.py); a row is taken apart only where it is asked for.
 
     `kinds` and `names` are what rows number; `classes` gives the class of a model type, `layer_types` the types of layers that exist.
     """
@@ -43,7 +53,50 @@ class FieldTables(msgspec.Struct, frozen=True):
     rows: dict[str, msgspec.Raw]
 
 
+class _FieldFile(msgspec.Struct, frozen=True):
+    """The tables of all releases: what belongs to a key, with the first release in which it does; null for what is gone (see tools/fields_file.py)."""
+
+    releases: list[str]
+    kinds: list[Any]
+    names: list[str]
+    layer_types: list[tuple[str, list[str]]]
+    classes: dict[str, list[tuple[str, str | None]]]
+    rows: dict[str, list[tuple[str, msgspec.Raw]]]
+
+
 @cache
-def field_tables() -> FieldTables:
-    """The table of fields."""
-    return msgspec.json.decode(FIELDS.read_bytes(), type=FieldTables)
+def _field_file() -> _FieldFile:
+    return msgspec.json.decode(FIELDS.read_bytes(), type=_FieldFile)
+
+
+@cache
+def field_tables(version: str = NEWEST) -> FieldTables:
+    """The table of a release since 5.4.0; of the release before it in the file where that one is not there."""
+    file, at = _field_file(), parts(version)
+    classes = {key: name for key, steps in file.classes.items() if (name := _latest(steps, at)) is not None}
+    rows = {key: row for key, steps in file.rows.items() if (row := _latest(steps, at)) is not None and bytes(row) != b"null"}
+    return FieldTables(file.kinds, file.names, _latest(file.layer_types, at) or [], classes, rows)
+
+
+def _latest(steps: list[tuple[str, T]], version: tuple[int, ...]) -> T | None:
+    return next((value for since, value in reversed(steps) if parts(since) <= version), None)
+
+
+class _Types(msgspec.Struct, frozen=True):
+    releases: list[str]
+    types: dict[str, tuple[str, str]]
+
+
+# Read while the module is imported: afterwards no file may be within reach.
+_TYPES = msgspec.json.decode(TYPES.read_bytes(), type=_Types)
+
+
+def knows_type(model_type: str, version: str) -> bool:
+    """Whether a release of transformers has a configuration class for a model type (see tools/model_types.py).
+
+    A release that is not in the table is taken for the newest older one in it.
+    """
+    if model_type not in _TYPES.types:
+        return False
+    first, last = _TYPES.types[model_type]
+    return parts(first) <= parts(version) and (last == _TYPES.releases[-1] or parts(version) <= parts(last))

@@ -11,15 +11,22 @@ import msgspec
 
 from bot.analyze.model.config import FILE, Holder, whole
 from bot.analyze.model.folder import Model
-from bot.analyze.tables import FieldTables, field_tables
+from bot.analyze.tables import NEWEST, FieldTables, field_tables, parts
+
+STRICT = (5, 4)  # the first version whose classes check their fields (configuration_utils.py:114 in 5.4.0)
+FIELD_ERROR, CLASS_ERROR = "StrictDataclassFieldValidationError", "StrictDataclassClassValidationError"
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """A value that a class refuses: the keys that lead to it, the name of the class, and why, as the rest of a sentence about the value."""
+    """A value that a class refuses: the keys that lead to it, the name of the class, and why, as the rest of a sentence about the value.
+
+    `error` is the name of the exception.
+    """
 
     path: tuple[str, ...]
     owner: str
     why: str
+    error: str = FIELD_ERROR
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -37,14 +44,14 @@ class _Row(msgspec.Struct, frozen=True):
     positions: int | None = None
 
 
-def refused(config: dict[str, Any]) -> Iterator[Refused]:
-    """Everything that the class of `model_type` refuses, in nested configurations as well."""
+def refused(config: dict[str, Any], version: str = NEWEST) -> Iterator[Refused]:
+    """Everything that the class of `model_type` refuses in a version since 5.4.0, in nested configurations as well; no older class checks its fields."""
     model_type = _model_type(config)
     if model_type == "mistral" and "layer_types" in config:
         model_type = "ministral"  # models/auto/configuration_auto.py:435 in 5.24.0
-    tables = field_tables()
+    tables = field_tables(version)
     name = tables.classes.get(model_type)
-    if name is not None:
+    if name is not None and parts(version) >= STRICT:
         yield from _of_class(tables, name, config, ())
 
 
@@ -155,19 +162,24 @@ def looked_up(
 def _of_validators(tables: FieldTables, row: _Row, name: str, values: dict[str, Any], path: tuple[str, ...]) -> Iterator[Refused]:
     """What validate_architecture and validate_layer_type refuse, where both numbers are stated (validate_architecture of each class; configuration_utils.py:703-721 in 5.24.0)."""
     if row.divides:
-        size, parts = (whole(values.get(key)) for key in row.divides)
-        if size is not None and parts and size % parts:
-            yield Refused((*path, row.divides[0]), name, f"which is no multiple of {row.divides[1]} {parts}, as {name} asks")
+        size, heads = (whole(values.get(key)) for key in row.divides)
+        if size is not None and heads and size % heads:
+            yield Refused(
+                (*path, row.divides[0]), name, f"which is no multiple of {row.divides[1]} {heads}, as {name} asks", CLASS_ERROR
+            )
     layers = values.get("layer_types")
     if not isinstance(layers, list) or not all(isinstance(layer, str) for layer in cast("list[Any]", layers)):
         return
     unknown = [layer for layer in cast("list[str]", layers) if layer not in tables.layer_types]
     count = whole(values.get("num_hidden_layers"))
     if unknown and "entries" in row.layers:
-        yield Refused((*path, "layer_types"), name, f"whose {unknown[0]} is no type of layer that {name} knows")
+        yield Refused((*path, "layer_types"), name, f"whose {unknown[0]} is no type of layer that {name} knows", CLASS_ERROR)
     elif count is not None and count != len(cast("list[str]", layers)) and "count" in row.layers:
         yield Refused(
-            (*path, "layer_types"), name, f"with {len(cast('list[str]', layers))} entries for num_hidden_layers {count}"
+            (*path, "layer_types"),
+            name,
+            f"with {len(cast('list[str]', layers))} entries for num_hidden_layers {count}",
+            CLASS_ERROR,
         )
 
 
