@@ -9,7 +9,6 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,8 +43,7 @@ def main() -> None:
     _warm()
     folder = Path(sys.stdin.readline().rstrip("\n"))
     exchange = Exchange.load(folder)
-    contents = os.open(folder / "contents", os.O_RDONLY | os.O_DIRECTORY)
-    reader = Reader({path.name: partial(_read, contents, path.name) for path in (folder / "contents").iterdir()})
+    reader = Reader.of_open_folder(folder / "contents")
     _warm_for(exchange)
     describe = _describer(exchange.task)
     gc.disable()  # a short life within a limit of memory: looking for cycles among a million tokens takes longer than reading them
@@ -105,12 +103,6 @@ def _warm_for(exchange: Exchange) -> None:
     if exchange.change.commits:
         text = "See commit `abc1234` in [this](https://example.com/a/b/commit/abc1234).\n\n- one\n"
         claims({Place("head", "README.md"): text}, Change())
-
-
-def _read(folder: int, name: str) -> bytes:
-    """Read a content relative to an open folder: its path may be out of reach for the user this process now is."""
-    with os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder), "rb") as file:
-        return file.read()
 
 
 def _note(digest: str) -> None:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from bot.analyze.limits import hide_environment
 
@@ -17,16 +18,19 @@ Child = subprocess.Popen[bytes]
 _waiting: list[Child] = []
 
 
-def start(environment: Mapping[str, str]) -> Child:
-    """Start a child. Of `environment` it gets only what an interpreter needs to start, so no secret."""
+def start(environment: Mapping[str, str], program: str = "", settings: Mapping[str, str] = MappingProxyType({})) -> Child:
+    """Start a child that runs `program`, START by default. Of `environment` it gets only what an interpreter needs to start, so no secret.
+
+    `settings` are further variables for it.
+    """
     hide_environment()
     kept = {name: environment[name] for name in _NEEDED if name in environment}
     return subprocess.Popen(
-        [sys.executable, "-I", "-c", START, str(Path(__file__).parent.parent.parent)],
+        [sys.executable, "-I", "-c", program or START, str(Path(__file__).parent.parent.parent)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**kept, "LC_ALL": "C.UTF-8", "TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1"},
+        env={**kept, "LC_ALL": "C.UTF-8", "TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1", **settings},
         cwd="/",
     )
 

@@ -20,7 +20,9 @@ LARGEST = 64 << 20
 RESTARTS = 5
 
 
-class _Ended(NamedTuple):
+class Ended(NamedTuple):
+    """How a child ended: its status, what it wrote, and which limit it reached ("" for none)."""
+
     status: int | None  # None when it had to be killed
     output: bytes
     errors: str
@@ -47,7 +49,7 @@ class Cell:
         Raises CannotLookError when nothing could be analyzed.
         """
         exchange = Exchange.load(folder)
-        _open(folder)
+        open_contents(folder)
         ended = self._once(folder)
         while ended.status != 0:
             culprit = ended.errors.rstrip().rpartition("\n")[2]
@@ -60,27 +62,32 @@ class Cell:
                 ended = other._once(folder)
         return msgspec.json.decode(ended.output, type=answer)
 
-    def _once(self, folder: Path) -> _Ended:
-        assert self._child.stdin is not None  # noqa: S101 - it is a pipe
-        try:
-            self._child.stdin.write(f"{folder}\n".encode())
-            self._child.stdin.close()
-        except BrokenPipeError:
-            pass  # it ended early: its status and last words say why
-        output, errors, reason = _collect(self._child)
-        if reason:
-            self._child.kill()
-        status = self._child.wait()
-        return _Ended(None if reason else status, output, errors.decode("utf-8", "replace"), reason)
+    def _once(self, folder: Path) -> Ended:
+        return once(self._child, f"{folder}\n", SECONDS)
 
 
-def _collect(running: child.Child) -> tuple[bytes, bytes, str]:
+def once(running: child.Child, given: str, seconds: float) -> Ended:
+    """Give a child its input and wait for its end, for `seconds` at most: then it is killed, and what it wrote until then is kept."""
+    assert running.stdin is not None  # noqa: S101 - it is a pipe
+    try:
+        running.stdin.write(given.encode())
+        running.stdin.close()
+    except BrokenPipeError:
+        pass  # it ended early: its status and last words say why
+    output, errors, reason = _collect(running, seconds)
+    if reason:
+        running.kill()
+    status = running.wait()
+    return Ended(None if reason else status, output, errors.decode("utf-8", "replace"), reason)
+
+
+def _collect(running: child.Child, seconds: float) -> tuple[bytes, bytes, str]:
     """Read both streams until they end or a limit is reached; then the reason says which."""
     assert running.stdout is not None  # noqa: S101 - both are pipes
     assert running.stderr is not None  # noqa: S101
     parts: dict[int, list[bytes]] = {running.stdout.fileno(): [], running.stderr.fileno(): []}
     streams = list(parts)
-    size, until = 0, time.monotonic() + SECONDS
+    size, until = 0, time.monotonic() + seconds
     with selectors.DefaultSelector() as waiting:
         for stream in streams:
             waiting.register(stream, selectors.EVENT_READ)
@@ -96,12 +103,12 @@ def _collect(running: child.Child) -> tuple[bytes, bytes, str]:
             if size > LARGEST:
                 reason = f"its output is larger than {LARGEST >> 20} MiB"
             elif not ready and time.monotonic() >= until:
-                reason = f"it took longer than {SECONDS:g} s"
+                reason = f"it took longer than {seconds:g} s"
     output, errors = (b"".join(parts[stream]) for stream in streams)
     return output, errors, reason
 
 
-def _open(folder: Path) -> None:
+def open_contents(folder: Path) -> None:
     """Let the child, which may become another user, read the contents through the folder that it opens first."""
     contents = folder / "contents"
     contents.chmod(0o755)

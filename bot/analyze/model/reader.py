@@ -1,7 +1,9 @@
 """The contents of an exchange folder, each parsed once however often it is asked for."""
 
+import os
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -24,6 +26,12 @@ class Reader(msgspec.Struct, frozen=True, eq=False):
         """The contents that fetch left in `folder`, one file per key."""
         return Reader({path.name: path.read_bytes for path in folder.iterdir()})
 
+    @staticmethod
+    def of_open_folder(folder: Path) -> "Reader":
+        """The same, through the folder as it is open now: later its path may be out of reach for the user that this process becomes."""
+        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        return Reader({path.name: partial(_read, opened, path.name) for path in folder.iterdir()})
+
     def raw(self, key: str) -> bytes:
         """The bytes of a content. Raises KeyError for one that fetch did not leave."""
         return self.contents[key]()
@@ -33,6 +41,11 @@ class Reader(msgspec.Struct, frozen=True, eq=False):
         if (key, parse) not in self._parsed:
             self._parsed[key, parse] = parse(self.raw(key))
         return cast("T", self._parsed[key, parse])
+
+
+def _read(folder: int, name: str) -> bytes:
+    with os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder), "rb") as file:
+        return file.read()
 
 
 def pointed(content: bytes) -> str:
