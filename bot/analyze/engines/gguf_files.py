@@ -60,9 +60,7 @@ def json_file(model: Model, name: str) -> Any:
 
 
 def tokenizer_json(model: Model) -> Any:
-    """tokenizer.json as far as it is asked; None where there is none. A file that the tokenizers library reads is not parsed once more."""
-    if not model.has(TOKENIZER):
-        return None
+    """tokenizer.json, which is there, as far as it is asked. A file that the tokenizers library reads is not parsed once more."""
     known = tokenizer_file(model)
     if isinstance(known, Known) and isinstance(known.value, TokenizerFile):
         added = [{"content": token.content, "id": token.id} for token in known.value.added]

@@ -72,8 +72,10 @@ class _Work:
 
     def tokenizer_files(self) -> None:
         """tokenizer.json and tokenizer_config.json; without the second nothing is taken but what the post-processor says."""
-        tokenizer = tokenizer_json(self.model)
-        added: Any = get(tokenizer, "added_tokens", TOKENIZER, {}) if tokenizer is not None else {}
+        tokenizer: Any = {}
+        if self.model.has(TOKENIZER):
+            tokenizer = tokenizer_json(self.model)
+        added: Any = get(tokenizer, "added_tokens", TOKENIZER, {})
         if self.model.has(CONFIG):
             self.settings = json_file(self.model, CONFIG)
         if isinstance(self.settings, dict):  # some keys are overwritten on the way

@@ -14,7 +14,7 @@ from bot.analyze.engines.prediction import Prediction
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokenizer_file import NotTokenizer
 from bot.analyze.model.tokenizer_parts import Pipeline, steps
-from bot.analyze.model.tokens import ROLES, tokenizer_file
+from bot.analyze.model.tokens import ROLES, refusal, tokenizer_file
 from bot.answer import Answer, Known, Missing, Unknown
 
 ID = "transformers.js"
@@ -112,14 +112,11 @@ def _tokenizer(model: Model) -> dict[str, Answer[Any]]:
     file = tokenizer_file(model)
     if isinstance(file, Unknown):
         return {"loads.tokenizer": file}
-    if not isinstance(file, Known) or isinstance(file.value, NotTokenizer):
-        parsed = json_file(model, "tokenizer.json")
-        if isinstance(parsed, Failed):
+    if not isinstance(file, Known) or isinstance(file.value, NotTokenizer) or refusal(model):
+        if isinstance(json_file(model, "tokenizer.json"), Failed):
             return _throws("SyntaxError", file)
         return {
-            "loads.tokenizer": Unknown(
-                "tokenizer.json is no file of the tokenizers library, and JavaScript may take it", file.places
-            )
+            "loads.tokenizer": Unknown("the tokenizers library refuses tokenizer.json, which JavaScript may take", file.places)
         }
     parts = file.value.parts
     for name, component in _unknown(parts):
@@ -129,11 +126,8 @@ def _tokenizer(model: Model) -> dict[str, Answer[Any]]:
     if isinstance(content, Known) and (lacking := _lacking(content.value, parts)):
         return _throws("Error", Known(lacking, file.places))
     if not file.value.added:
-        return {
-            "loads.tokenizer": Unknown(
-                "tokenizer.json may lack the list of added tokens, without which JavaScript does not load it"
-            )
-        }
+        why = "tokenizer.json may lack the list of added tokens, without which JavaScript does not load it"
+        return {"loads.tokenizer": Unknown(why, file.places)}
     return {"loads.tokenizer": Known(value=True, places=file.places)}
 
 
