@@ -70,6 +70,8 @@ def encode(backend: Backend, texts: tuple[str, ...]) -> Texts | Failed:
     Failed where the library refuses the tokenizer or a text, where it numbers added tokens otherwise than they are said to be numbered, where
     chance decides (dropout), and for a tokenizer that is made to take all memory or, as the process above learned, all time.
     """
+    if len({number for number, _ in backend.added}) < len(backend.added):
+        return Failed("two of its added tokens have one id")
     try:
         if outgrows(backend.normalizer, backend.pre_tokenizer, backend.post_processor) or pads(backend.padding):
             return Failed("its steps may make a text too long")

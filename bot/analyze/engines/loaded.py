@@ -216,8 +216,9 @@ def _filled(start: _Start, said: Given, name: str, *, five: bool) -> Loaded:
     """Register the tokens in the order of the library: those of the file, those declared by id, the roles, the others."""
     file = start.file
     if start.hollow:
-        pieces = dict.fromkeys(text(said.named.get(role, role)) for role in start.minimal)
-        file = TokenizerFile({piece: i for i, piece in enumerate(pieces)}, len(pieces), ())
+        # Of two roles with one string the class's table keeps the later id, and what is added next collides with it.
+        pieces = {text(said.named.get(role, role)): i for i, role in enumerate(start.minimal)}
+        file = TokenizerFile(pieces, len(pieces), ())
     ids = number(file, start.added)
     flags = {token.content: token for token in start.added if token.content}
     # Every declared token is registered again: the test for those that are there compares tokens with ids and never finds one.
@@ -234,7 +235,13 @@ def _filled(start: _Start, said: Given, name: str, *, five: bool) -> Loaded:
             flags[token.content] = msgspec.structs.replace(token, special=token.special or token.content in named)
     ids = number(file, tuple(new), ids)
     if five and name in REGISTER_AGAIN:
-        again = tuple(AddedToken(string, 0, special=True) for string in said.special)
+        # Qwen2Tokenizer hands over strings, CohereTokenizer tokens with flags of their own.
+        again = tuple(
+            msgspec.structs.replace(v, special=True)
+            if isinstance(v, AddedToken) and name != "Qwen2Tokenizer"
+            else AddedToken(text(v), 0, special=True)
+            for v in stated
+        )
         flags.update({token.content: token for token in again})
         ids = number(file, again, ids)
     added = sorted((i, string) for string, i in ids.items())
