@@ -13,7 +13,7 @@ from bot.analyze.engines.backend import Backend
 from bot.analyze.engines.backend_parts import File, NotKnownError, as_it_stands, flagged, numbers, with_ends
 from bot.analyze.engines.loaded import Loaded
 
-# The classes that take the file as it stands, but for the space in front (4.57.6, and GPT2TokenizerFast in 4.46.3 too) and Bert's options.
+# The classes that take the file as it stands, but for the space in front (4.57.6, and in 4.46.3 two classes) and Bert's options.
 _FILE = ("PreTrainedTokenizerFast", "Qwen2TokenizerFast", "T5TokenizerFast", "GPT2TokenizerFast", "BertTokenizerFast")
 # The classes that put BOS and EOS around a text by flags, and the flags where none are stated.
 _FLAGS = {
@@ -34,7 +34,7 @@ def of_4(file: File, tokenizer: Loaded, config: Mapping[str, Any], version: str)
     prefix = config.get("add_prefix_space", None if name in ("LlamaTokenizerFast", "T5TokenizerFast") else False)
     if prefix is True and name == "CohereTokenizerFast":
         raise NotKnownError("CohereTokenizerFast changes its pre-tokenizer for add_prefix_space")
-    everywhere = numbers(version) >= (4, 57) or name == "GPT2TokenizerFast"
+    everywhere = numbers(version) >= (4, 57) or name in ("GPT2TokenizerFast", "GPTNeoXTokenizerFast")
     if everywhere and isinstance(prefix, bool):
         made = _with_prefix(made, add=prefix)
     if name == "BertTokenizerFast":

@@ -13,15 +13,17 @@ from bot.analyze.engines.backend import Backend, Failed, encode
 from bot.analyze.engines.backend_4x import of_4
 from bot.analyze.engines.backend_5x import rebuilt
 from bot.analyze.engines.backend_parts import File, NotKnownError, as_it_stands, file_of, flagged, numbers, with_ends
-from bot.analyze.engines.loaded import Loaded, Refused, loaded
+from bot.analyze.engines.loaded import Loaded, LoadedToken, Refused, loaded
 from bot.analyze.model import mlc
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokenizer_class import FILE
-from bot.analyze.model.tokenizer_file import TokenizerFile
+from bot.analyze.model.tokenizer_file import AddedToken, TokenizerFile
 from bot.answer import Answer, Known, Unknown
 
 # Building a tokenizer takes 10 to 15 ms at this size (in bytes of tokenizer.json), and all engines together may need four different ones.
 LARGEST = 300_000
+# From this version on transformers comes with tokenizers 0.23.
+_SEARCHES_BY_LAST = (5, 18)
 Encoded: TypeAlias = dict[str, list[int]]
 Engine = Literal["transformers", "sglang"]
 # sglang 0.5.23 gives these their flags of 4.x back (srt/utils/hf_transformers/tokenizer.py:319-351, read).
@@ -111,9 +113,21 @@ def _backend(model: Model, tokenizer: Loaded, version: str, engine: Engine, larg
         made = as_it_stands(file)
     else:
         made = rebuilt(file, tokenizer, config, version)
-    added = tuple((token.id, token.token) for token in tokenizer.added)
-    made = msgspec.structs.replace(made, added=added, verbatim=config.get("split_special_tokens") is True)
+    verbatim = config.get("split_special_tokens") is True
+    added = tuple(
+        (token.id, token.token if numbers(version) >= _SEARCHES_BY_LAST else _older(token)) for token in tokenizer.added
+    )
+    if verbatim and numbers(version) < _SEARCHES_BY_LAST:
+        raise NotKnownError("which tokens an older library splits like text is not known")
+    made = msgspec.structs.replace(made, added=added, verbatim=verbatim)
     return _repaired(made, file, tokenizer, config) if engine == "sglang" else made
+
+
+def _older(token: LoadedToken) -> AddedToken:
+    """An added token as an older library searches for it."""
+    if len(token.searched) > 1:
+        raise NotKnownError(f"{token.text} is registered both for text as it is and for normalized text")
+    return msgspec.structs.replace(token.token, normalized=True in token.searched)
 
 
 def _check(config: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import msgspec
 
+from bot.analyze.engines.registration import searched
 from bot.analyze.model.folder import Model
 from bot.analyze.model.given import Given, RefusedError, given, text
 from bot.analyze.model.merges import taken_merge
@@ -27,12 +28,16 @@ _FILES = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json
 
 
 class LoadedToken(msgspec.Struct, frozen=True):
-    """An added token as the loaded tokenizer numbers it; `token` holds its flags, and an id that does not count."""
+    """An added token as the loaded tokenizer numbers it; `token` holds its flags, and an id that does not count.
+
+    `searched` are the `normalized` flags that count for an older library instead of the last one.
+    """
 
     id: int
     text: str
     special: bool
     token: AddedToken
+    searched: frozenset[bool]
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -226,14 +231,16 @@ def _filled(start: _Start, said: Given, name: str, *, five: bool) -> Loaded:
     known = {*flags, *(token.content for token in new)}
     # 4.57.6 looks for the token itself in a list of strings: one with flags of its own is never found there.
     stated = (*said.named.values(), *said.more)
+    if not five:  # of several tokens with one string the first counts
+        stated = tuple({text(value): value for value in reversed(stated)}[string] for string in dict.fromkeys(map(text, stated)))
     strange = [value for value in stated if text(value) not in known or (not five and isinstance(value, AddedToken))]
     new += [v if isinstance(v, AddedToken) else AddedToken(v, 0, special=True, normalized=False) for v in strange]
     special = frozenset(said.special)
     named = frozenset(map(text, said.named.values())) if five else special
-    for token in new:
-        if token.content:
-            flags[token.content] = msgspec.structs.replace(token, special=token.special or token.content in named)
+    new = [msgspec.structs.replace(token, special=token.special or token.content in named) for token in new]
+    flags.update({token.content: token for token in new if token.content})
     ids = number(file, tuple(new), ids)
+    batches = [start.added, tuple(new)]
     if five and name in REGISTER_AGAIN:
         # Qwen2Tokenizer hands over strings, CohereTokenizer tokens with flags of their own.
         again = tuple(
@@ -244,11 +251,13 @@ def _filled(start: _Start, said: Given, name: str, *, five: bool) -> Loaded:
         )
         flags.update({token.content: token for token in again})
         ids = number(file, again, ids)
+        batches.append(again)
+    ways = searched(batches)
     added = sorted((i, string) for string, i in ids.items())
     every = {**file.vocab, **ids}
     return Loaded(
         cls=name,
-        added=tuple(LoadedToken(i, string, flags[string].special, flags[string]) for i, string in added),
+        added=tuple(LoadedToken(i, string, flags[string].special, flags[string], ways[string]) for i, string in added),
         special=tuple(every[string] for string in said.special if string in every),
         size=len(every),
         hollow=start.hollow,
