@@ -31,6 +31,8 @@ class Refusal(msgspec.Struct, frozen=True):
 class SpecialVocab(msgspec.Struct, frozen=True):
     """What is written: ids by role ("eos", and "eot" or "eom" where the post-processor gives one), whether each is added to a text, the templates by name.
 
+    `places` are those that state the ids, by role.
+
     `file` is the one that the template comes from, "" for none; `listed` tells a list of templates from a single one; `templates` is None for a list
     whose entries are something else.
     """
@@ -38,6 +40,7 @@ class SpecialVocab(msgspec.Struct, frozen=True):
     ids: Mapping[str, int]
     adds: Mapping[str, bool]
     templates: Mapping[str, str] | None
+    places: Mapping[str, Place]
     file: str = ""
     listed: bool = False
 
@@ -52,7 +55,7 @@ def special_vocab(model: Model, *, tree: bool) -> SpecialVocab | Refusal | Unkno
         return Refusal(stop.error, model.place(stop.file))
     except UnreadError as unread:
         return unread.answer
-    return SpecialVocab(work.ids, work.adds, work.templates, work.file, work.listed)
+    return SpecialVocab(work.ids, work.adds, work.templates, work.places, work.file, work.listed)
 
 
 class _Work:
@@ -64,6 +67,7 @@ class _Work:
         self.roles = list(ROLES)
         self.ids: dict[str, int] = {}
         self.adds: dict[str, bool] = {}
+        self.places: dict[str, Place] = {}
         self.templates: dict[str, str] | None = {}
         self.file = ""
         self.listed = False
@@ -90,7 +94,7 @@ class _Work:
             entry: Any = get(self.settings, f"{role}_token", CONFIG)
             content = cast("dict[str, Any]", entry).get("content") if isinstance(entry, dict) else entry
             if isinstance(content, str):
-                self.set_id(role, _declared(added, content), TOKENIZER)
+                self.set_id(role, _declared(added, content), CONFIG, f"/{role}_token")
 
     def config(self) -> None:
         """config.json fills in the ids that are still missing; text_config where the top level has none."""
@@ -98,17 +102,21 @@ class _Work:
             return
         config = json_file(self.model, "config.json")
         for role in self.roles:
-            number: Any = get(config, f"{role}_token_id", "config.json")
-            if number is None and "text_config" in config:
-                number = get(config["text_config"], f"{role}_token_id", "config.json")
-            self.set_id(role, number, "config.json")
+            key = f"{role}_token_id"
+            number: Any = get(config, key, "config.json")
+            inner = number is None and "text_config" in config
+            if inner:
+                number = get(config["text_config"], key, "config.json")
+            self.set_id(role, number, "config.json", f"/text_config/{key}" if inner else f"/{key}")
 
-    def set_id(self, role: str, number: Any, file: str) -> None:
+    def set_id(self, role: str, number: Any, file: str, pointer: str) -> None:
         """Only whole numbers count, lists do not; the first one stays, and a negative one is refused all the same."""
         if isinstance(number, int):
             if number < 0:
                 raise StopError("ValueError", file)
-            self.ids.setdefault(role, number)
+            if role not in self.ids:
+                self.ids[role] = number
+                self.places[role] = self.model.place(file, pointer)
 
     def add_flag(self, role: str, stated: Any) -> None:
         """add_bos_token and the like: the package takes it over what the post-processor says, the tree leaves that alone."""

@@ -12,6 +12,7 @@ from bot.analyze.engines.llama_cpp_stops import ENDS, converts, stops
 from bot.analyze.engines.prediction import Prediction
 from bot.analyze.model.folder import Model, fact
 from bot.answer import Answer, Known, Unknown
+from bot.place import Place
 
 ID = "llama.cpp"
 NAME = "llama.cpp"
@@ -41,7 +42,8 @@ def predict(model: Model, version: str) -> Prediction:
     package, tree = cast("list[SpecialVocab]", found)
     fields: dict[str, Answer[Any]] = {"loads.special_vocab": Known(value=True)}
     for role in (*ROLES, "eot", "eom"):
-        fields[f"{role}_token_id"] = _same(package.ids.get(role), tree.ids.get(role), f"the {role.upper()} token")
+        places = (tree.places[role],) if role in tree.places else ()
+        fields[f"{role}_token_id"] = _same(package.ids.get(role), tree.ids.get(role), f"the {role.upper()} token", places)
     fields["gguf_add_special"] = _same(dict(package.adds), dict(tree.adds), "whether special tokens are added")
     fields.update(_template(model, tree))
     loads = converts(model)
@@ -75,10 +77,10 @@ def _stopped(found: Iterable[object], refused: list[Refusal]) -> dict[str, Answe
     }
 
 
-def _same(package: Any, tree: Any, what: str) -> Answer[Any]:
+def _same(package: Any, tree: Any, what: str, places: tuple[Place, ...] = ()) -> Answer[Any]:
     if package == tree:
-        return Known(tree)
-    return Unknown(f"{what} depends on which gguf-py converts, the package 0.19.0 or the one in the tree of llama.cpp")
+        return Known(tree, places)
+    return Unknown(f"{what} depends on which gguf-py converts, the package 0.19.0 or the one in the tree of llama.cpp", places)
 
 
 def _template(model: Model, written: SpecialVocab) -> dict[str, Answer[Any]]:

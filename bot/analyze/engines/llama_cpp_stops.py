@@ -4,7 +4,9 @@ Source: conversion/*.py and src/llama-vocab.cpp:2595-3030 at ggml-org/llama.cpp 
 compiled in and of the ids in the metadata.
 """
 
+import base64
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -27,6 +29,8 @@ _FILL_IN = (
     ("<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"),
     ("<|file_sep|>",),
 )
+_TEXTS = (*_ENDS, *(text for texts in _FILL_IN for text in texts))
+_RANKS = "tiktoken.model"
 # :2957-3026: of these texts the first is an ordinary token where all of the others are there.
 _NOT_WITH = (
     ("<|end|>", ("<|return|>", "<|call|>")),
@@ -129,7 +133,10 @@ def stops(model: Model, ends: Mapping[str, Answer[Any]]) -> Answer[Any]:
     if isinstance(size, int) and any(number >= size for number in stated.values()):
         return Unknown("an end token has an id outside of the vocabulary, which the runtime replaces by a default", place)
     found = _known_by_text(model)
-    return Known(sorted({*found.value, *stated.values()}), found.places) if isinstance(found, Known) else found
+    if not isinstance(found, Known):
+        return found
+    places = (place for role in stated for place in ends[role].places)
+    return Known(sorted({*found.value, *stated.values()}), tuple(dict.fromkeys((*places, *found.places))))
 
 
 @fact
@@ -143,8 +150,15 @@ def _known_by_text(model: Model) -> Answer[tuple[int, ...]]:
             return Unknown("tokenizer.model could not be read", (model.place("tokenizer.model"),))
         sources.append(pieces)
     if isinstance(table, Known) and table.value.complete:
-        known = {text: table.value.id_of(text) for text in (*_ENDS, *(text for texts in _FILL_IN for text in texts))}
+        known = {text: table.value.id_of(text) for text in _TEXTS}
         sources.append({text: number for text, number in known.items() if number is not None})
+    elif isinstance(table, Known) and model.has(
+        _RANKS
+    ):  # as Kimi-K2 has it: the tokenizer is code of the repository (conversion/deepseek.py:274-311)
+        ranks = model.parsed(_RANKS, _ranks)
+        if not isinstance(ranks, Known) or ranks.value is None:
+            return Unknown(f"{_RANKS} could not be read", ranks.places)
+        sources.append({**ranks.value, **{text: token.id for text, token in table.value.added.items()}})
     if not sources:
         return Unknown("the vocabulary could not be read", table.places)
     answers = {_of_texts(source) for source in sources}
@@ -153,6 +167,18 @@ def _known_by_text(model: Model) -> Answer[tuple[int, ...]]:
             "it depends on which file the converter takes the vocabulary from, or on the order of a hash table", table.places
         )
     return Known(cast("tuple[int, ...]", answers.pop()), table.places)
+
+
+def _ranks(content: bytes) -> dict[str, int] | None:
+    """The ids of the texts that matter here in a tiktoken file, lines of a piece in base64 and its id; None for another file."""
+    if not re.match(rb"[A-Za-z0-9+/]+=* \d+\s", content):
+        return None
+    found: dict[str, int] = {}
+    for text in _TEXTS:
+        line = re.search(rb"^%s (\d+)\s*$" % re.escape(base64.b64encode(text.encode())), content, re.MULTILINE)
+        if line:
+            found[text] = int(line[1])
+    return found
 
 
 def _of_texts(ids: Mapping[str, int]) -> tuple[int, ...] | None:
@@ -179,3 +205,7 @@ def _pieces(model: Model) -> Mapping[str, int] | None:
         if key.isdecimal() and isinstance(content, str):
             texts[int(key)] = content
     return {text: number for number, text in texts.items()}
+
+
+of_texts = _of_texts  # Ollama has the same runtime, and a vocabulary of its own
+TEXTS = (*_ENDS, *(text for texts in _FILL_IN for text in texts))
