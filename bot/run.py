@@ -36,7 +36,7 @@ def compare(
     engines_after: tuple[str, ...] = (),
     prove: Prove = "auto",
 ) -> Comparison:
-    """Compare two revisions; the parameters are those of `gather`. Raises UsageError or CannotLookError."""
+    """Compare two revisions; the parameters are those of `gather`, and `prove` says when predictions are tried by loading. Raises UsageError or CannotLookError."""
     with tempfile.TemporaryDirectory(prefix="model-repo-drift-") as folder, jail.Cell(os.environ) as cell:
         exchange = gather(
             Path(folder),
@@ -51,7 +51,18 @@ def compare(
             engines_after=engines_after,
         )
         _require_contents(exchange)
-        return cell.run(Path(folder), Comparison)
+        comparison = cell.run(Path(folder), Comparison)
+        return comparison if prove == "never" else _proved(comparison, Path(folder), exchange, prove)
+
+
+def _proved(comparison: Comparison, folder: Path, exchange: Exchange, prove: Prove) -> Comparison:
+    """The comparison with what the installed transformers says to our predictions."""
+    from bot.analyze import proving  # noqa: PLC0415 - it is asked after the work is done
+
+    proof, unchecked = proving.prove(folder, exchange, prove, os.environ)
+    left = (*comparison.unchecked, *unchecked)
+    verdict = msgspec.structs.replace(comparison.verdict, unchecked=len(left))
+    return msgspec.structs.replace(comparison, proof=proof, unchecked=left, verdict=verdict)
 
 
 def check(revision: str, *, repo: Path, history: Path | None = None) -> Comparison:

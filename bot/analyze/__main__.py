@@ -17,6 +17,7 @@ import msgspec
 from bot.analyze.checks.check import checks
 from bot.analyze.claims import claims
 from bot.analyze.comparison import compare
+from bot.analyze.engines import backend
 from bot.analyze.engines.prediction import engines
 from bot.analyze.limits import confine
 from bot.analyze.model import card
@@ -69,6 +70,7 @@ def _compared(exchange: Exchange, reader: Reader, said: tuple[Unchecked, ...]) -
 def _describer(task: Task) -> "Callable[[Exchange, Reader, tuple[Unchecked, ...]], Inspection | Predictions] | None":
     """What describes or predicts a revision, imported and warmed up where that is the task."""
     if task == "predict":
+        backend.warm()
         from bot.analyze.predict import predict  # noqa: PLC0415 - no comparison needs it
 
         return predict

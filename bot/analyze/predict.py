@@ -7,11 +7,13 @@ import msgspec
 
 from bot.analyze.comparison import FACTS
 from bot.analyze.engines.choice import Chosen, named
+from bot.analyze.engines.prediction import shown
 from bot.analyze.model.discovery import Pair, pairs, root
 from bot.analyze.model.folder import Model
 from bot.analyze.model.reader import Reader
 from bot.analyze.model.tokens import texts_of
 from bot.analyze.predictions import Predictions, Row
+from bot.analyze.probes import TEXTS
 from bot.analyze.records import Unchecked, encodable
 from bot.analyze.unread import left_out, unread
 from bot.snapshot import Exchange, Snapshot
@@ -53,7 +55,9 @@ def _row(name: str, model: Model, chosen: Chosen) -> Row:
 def _prediction(model: Model, chosen: Chosen) -> dict[str, Any]:
     """One prediction as its record; one that breaks says so in every field, and hinders no other."""
     try:
-        return chosen.engine.predict(model, chosen.version).record()
+        record = chosen.engine.predict(model, chosen.version).record()
+        encode = getattr(chosen.engine, "encode", None)
+        return record if encode is None else {**record, "encode": shown(encode(model, chosen.version, TEXTS))}
     except Exception as error:  # noqa: BLE001 - as for checks: said, and the other engines go on
         reason = f"the prediction broke: {type(error).__name__}: {error}"
         return {"engine": chosen.engine.ID, "version": chosen.version, "confidence": "guess", "fault": {"unknown": reason}}

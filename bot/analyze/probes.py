@@ -19,6 +19,9 @@ _SYSTEM = {"role": "system", "content": "Be brief."}
 _REPLY = {"role": "assistant", "content": "Hello!"}
 _MORE = {"role": "user", "content": "And now?"}
 
+# Texts whose ids are predicted: words, a space in front, a marker, letters beyond ASCII, code, digits.
+TEXTS = ("Hello world", " leading space", "<|im_end|>", "naïve café 東京", "def f(x):\n    return x", "12345")
+
 # What every chat template must be able to render, one conversation after the other.
 CORE: tuple[Probe, ...] = (
     Probe("a user message", (_USER,), {"add_generation_prompt": True}),

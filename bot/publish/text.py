@@ -34,6 +34,10 @@ def _parts(comparison: Comparison, *, verbose: bool) -> Iterable[RenderableType]
     news = comparison.new or comparison.predictions or comparison.prompts
     yield sentence(headline(comparison, "The new revision"), style="bold")
     yield from (sentence(words.model(model)) for model in comparison.models if words.model(model))
+    for proof in comparison.proof:
+        if not proof.agrees:
+            where = f"{proof.revision} of {words.folder(proof.folder)} with {quoted(proof.version)}"
+            yield sentence(f"Loading {where} shows a fault of ours, please report it: {proof.detail}", "bold red")
     rows = effects.effects(comparison)
     if rows:
         yield _table(rows, several=len({row.folder for row in rows}) > 1)
