@@ -16,6 +16,7 @@ from bot.analyze.engines.backend_parts import File, NotKnownError, as_it_stands,
 from bot.analyze.engines.loaded import Loaded, LoadedToken, Refused, loaded
 from bot.analyze.model import mlc
 from bot.analyze.model.folder import Model
+from bot.analyze.model.picks import OF_SERVERS
 from bot.analyze.model.tokenizer_class import FILE
 from bot.analyze.model.tokenizer_file import AddedToken, TokenizerFile
 from bot.answer import Answer, Known, Unknown
@@ -70,6 +71,37 @@ def encoded_by(
     return (
         Unknown(found.reason, places) if isinstance(found, Failed) else Known({t: list(ids) for t, ids in found.items()}, places)
     )
+
+
+def loaded_by_sglang(model: Model) -> Answer[Loaded | Refused]:
+    """The tokenizer that sglang 0.5.23 ends up with: one of no class of its own is loaded again by the class that tokenizer_config.json declares.
+
+    srt/utils/hf_transformers/tokenizer.py:212-258 (read). The class is then asked for directly, so that config.json plays no part.
+    """
+    if any(name.rpartition("/")[2].startswith("tekken") for name in model.files):
+        return Unknown("it may load tekken.json with mistral-common", (model.place("tekken.json"),))
+    answer = loaded(model, OF_SERVERS)
+    declared = model.mapping("tokenizer_config.json").get("tokenizer_class")
+    again = isinstance(answer, Known) and isinstance(answer.value, Loaded) and answer.value.cls == FILE
+    if not again or not declared or declared in ("PreTrainedTokenizer", "PreTrainedTokenizerBase"):
+        return answer
+    files = {name: file for name, file in model.files.items() if name != "config.json"}
+    other = loaded(msgspec.structs.replace(model, files=files, _facts={}), OF_SERVERS)
+    if isinstance(other, Known) and isinstance(other.value, Refused):
+        return Unknown(
+            "the class that tokenizer_config.json declares does not load it, and which error that is decides", answer.places
+        )
+    return other
+
+
+def encoded_by_sglang(model: Model, texts: tuple[str, ...], *, largest: int = LARGEST) -> Answer[Encoded]:
+    """The ids of each text in sglang 0.5.23, special tokens included."""
+    answer = loaded_by_sglang(model)
+    if not isinstance(answer, Known):
+        return answer
+    if isinstance(answer.value, Refused):
+        return Unknown("the tokenizer does not load", answer.places)
+    return encoded_by(model, answer.value, OF_SERVERS, texts, engine="sglang", largest=largest)
 
 
 def encoded_by_webllm(model: Model, texts: tuple[str, ...], *, largest: int = LARGEST) -> Answer[Encoded]:
@@ -148,8 +180,8 @@ def _repaired(made: Backend, file: File | None, tokenizer: Loaded, config: Mappi
             made = msgspec.structs.replace(made, pre_tokenizer=bytes(file.pre_tokenizer))
     flag = config.get("add_bos_token")
     adds = flag is None or bool(flag)
-    if config.get("tokenizer_class") in _FLAGS_SGLANG and adds:
-        made = with_ends(made, flagged(bos="bos_token" in tokenizer.roles, eos=False), tokenizer)
+    if config.get("tokenizer_class") in _FLAGS_SGLANG and adds != (tokenizer.cls == "CodeLlamaTokenizer"):  # it has the flag set
+        made = with_ends(made, flagged(bos=adds and "bos_token" in tokenizer.roles, eos=False), tokenizer)
     return made
 
 
