@@ -5,15 +5,12 @@ the kind as JSON text. In the file they are numbers, and a class or row stands t
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from tools.history import at, changes, last, ordered, since
+
 Table = dict[str, Any]
-
-
-def ordered(releases: Iterable[str]) -> list[str]:
-    """Releases, the newest last."""
-    return sorted(releases, key=lambda version: [int(part) for part in version.split(".")])
 
 
 def split(text: str) -> dict[str, Table]:
@@ -28,10 +25,10 @@ def split(text: str) -> dict[str, Table]:
 
     found: dict[str, Table] = {}
     for version in whole["releases"]:
-        rows = _at(whole["rows"], whole["releases"], version)
+        rows = at(whole["rows"], whole["releases"], version)
         found[version] = {
-            "layer_types": _last(whole["layer_types"], whole["releases"], version),
-            "classes": _at(whole["classes"], whole["releases"], version),
+            "layer_types": last(whole["layer_types"], whole["releases"], version),
+            "classes": at(whole["classes"], whole["releases"], version),
             "rows": {name: plain(row) for name, row in rows.items()},
         }
     return found
@@ -57,36 +54,13 @@ def join(tables: Mapping[str, Table]) -> str:
         "releases": releases,
         "kinds": [json.loads(kind) for kind in kinds],
         "names": names,
-        "layer_types": list(_changes((version, tables[version]["layer_types"]) for version in releases)),
-        "classes": _since({version: tables[version]["classes"] for version in releases}),
+        "layer_types": list(changes((version, tables[version]["layer_types"]) for version in releases)),
+        "classes": since({version: tables[version]["classes"] for version in releases}),
     }
     lines = [f"{json.dumps(key)}:{_compact(value)}," for key, value in header.items()]
-    found = _since({version: tables[version]["rows"] for version in releases})
+    found = since({version: tables[version]["rows"] for version in releases})
     body = [f"{json.dumps(name)}:{_compact([[v, short(row)] for v, row in steps])}" for name, steps in found.items()]
     return "{\n" + "\n".join(lines) + '\n"rows":{\n' + ",\n".join(body) + "\n}}\n"
-
-
-def _since(values: Mapping[str, Mapping[str, Any]]) -> dict[str, list[list[Any]]]:
-    """For every key the releases in which its value became another, null for one that is gone."""
-    keys = sorted(set().union(*values.values()))
-    return {key: list(_changes(((version, held.get(key)) for version, held in values.items()), None)) for key in keys}
-
-
-def _changes(values: Iterable[tuple[str, Any]], before: Any = ...) -> Iterator[list[Any]]:
-    for version, value in values:
-        if value != before:
-            yield [version, value]
-        before = value
-
-
-def _at(steps: Mapping[str, list[list[Any]]], releases: list[str], version: str) -> dict[str, Any]:
-    found = {key: _last(changes, releases, version) for key, changes in steps.items()}
-    return {key: value for key, value in found.items() if value is not None}
-
-
-def _last(changes: list[list[Any]], releases: list[str], version: str) -> Any:
-    known = releases[: releases.index(version) + 1]
-    return next((value for since, value in reversed(changes) if since in known), None)
 
 
 def _compact(value: Any) -> str:

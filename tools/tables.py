@@ -6,36 +6,15 @@ installed version with what this script finds.
 
 import inspect
 import json
-import logging
 from pathlib import Path
 from typing import Any
 
 import transformers
-from transformers import CONFIG_MAPPING
 from transformers.models.auto import tokenization_auto
 
-from tools import tables_config
+from tools import config_defaults, tables_config
 
 FOLDER = Path(__file__).parent.parent / "bot/analyze/engines/data"
-
-
-def config_eos() -> dict[str, dict[str, Any]]:
-    """The default EOS ids of every config class by model_type: `top` of the class, `text` of its language model's config.
-
-    A key is left out where the class has no such attribute or its value is None; `{}` still says that the model type is known.
-    """
-    transformers.logging.set_verbosity(logging.CRITICAL)
-    found: dict[str, dict[str, Any]] = {}
-    for model_type in sorted(CONFIG_MAPPING.keys()):
-        try:
-            config = CONFIG_MAPPING[model_type]()
-            text = config.get_text_config()
-        except Exception as error:  # noqa: BLE001 - some classes cannot be made without arguments: the table says so
-            found[model_type] = {"unknown": type(error).__name__}
-            continue
-        rows = {"top": getattr(config, "eos_token_id", None), "text": getattr(text, "eos_token_id", None)}
-        found[model_type] = {key: value for key, value in rows.items() if value is not None}
-    return found
 
 
 def tokenizer_mapping() -> dict[str, str]:
@@ -84,7 +63,6 @@ def path() -> Path:
 def text() -> str:
     """The table as it is committed."""
     tables = {
-        "config_eos": config_eos(),
         "incorrect_hub_class": sorted(tokenization_auto.MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS),
         "tokenizer_classes": tokenizer_classes(),
         "tokenizer_mapping": tokenizer_mapping(),
@@ -93,6 +71,7 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    for table, content in ((path(), text()), (tables_config.path(), tables_config.text())):
+    written = ((path(), text()), (tables_config.path(), tables_config.text()), (config_defaults.PATH, config_defaults.text()))
+    for table, content in written:
         table.write_text(content, encoding="utf-8")
         print(table)

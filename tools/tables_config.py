@@ -214,7 +214,7 @@ def _specs(cls: type[PreTrainedConfig]) -> dict[str, Any]:
         made: Any = cls()
     except Exception:  # noqa: BLE001 - some cannot be made from nothing
         made = None
-    older = cast("dict[str, type[Any]]", vars(cls).get("sub_configs", {}))
+    older: dict[str, type[Any]] = cast("Any", cls).sub_configs
     return {key: _Spec(inner, str(getattr(getattr(made, key, None), "model_type", ""))) for key, inner in older.items()}
 
 

@@ -14,7 +14,7 @@ TABLE = Path(__file__).parent / "engines/data/transformers-5.24.0.json"
 
 @cache
 def tables() -> dict[str, Any]:
-    """The tables by name: config_eos, tokenizer_mapping, tokenizer_classes, incorrect_hub_class (see tools/tables.py)."""
+    """The tables by name: tokenizer_mapping, tokenizer_classes, incorrect_hub_class (see tools/tables.py)."""
     return json.loads(TABLE.read_text("utf-8"))
 
 
@@ -24,14 +24,9 @@ def tokenizers_of_4() -> dict[str, Any]:
     return json.loads((TABLE.parent / "transformers-4.57.6-tokenizers.json").read_text("utf-8"))
 
 
-def config_eos() -> dict[str, dict[str, Any]]:
-    """Default EOS ids of the config classes by model_type."""
-    return tables()["config_eos"]
-
-
 NEWEST = "5.24.0"  # the newest release of transformers whose tables are here
 FIELDS = TABLE.with_name("transformers-5-fields.json")
-TYPES = TABLE.with_name("transformers-model-types.json")
+TYPES = TABLE.with_name("transformers-config-eos.json")
 
 
 @cache
@@ -84,19 +79,23 @@ def _latest(steps: list[tuple[str, T]], version: tuple[int, ...]) -> T | None:
 
 class _Types(msgspec.Struct, frozen=True):
     releases: list[str]
-    types: dict[str, tuple[str, str]]
+    types: dict[str, list[tuple[str, dict[str, Any] | None]]]
 
 
 # Read while the module is imported: afterwards no file may be within reach.
 _TYPES = msgspec.json.decode(TYPES.read_bytes(), type=_Types)
 
 
-def knows_type(model_type: str, version: str) -> bool:
-    """Whether a release of transformers has a configuration class for a model type (see tools/model_types.py).
+@cache
+def config_eos(version: str = NEWEST) -> dict[str, dict[str, Any]]:
+    """Default EOS ids of the config classes of a release by model type: `top` of the class, `text` of its language model's (see tools/config_defaults.py).
 
-    A release that is not in the table is taken for the newest older one in it.
+    Every model type that the release has a class for is a key. A release that is not in the table is taken for the newest older one in it.
     """
-    if model_type not in _TYPES.types:
-        return False
-    first, last = _TYPES.types[model_type]
-    return parts(first) <= parts(version) and (last == _TYPES.releases[-1] or parts(version) <= parts(last))
+    at = parts(version)
+    return {name: row for name, steps in _TYPES.types.items() if (row := _latest(steps, at)) is not None}
+
+
+def knows_type(model_type: str, version: str) -> bool:
+    """Whether a release of transformers has a configuration class for a model type."""
+    return model_type in config_eos(version)
