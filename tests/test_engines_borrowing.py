@@ -1,6 +1,6 @@
 """MLX-LM, LMDeploy and TensorRT-LLM: what they stop on, by the rules of their sources and by what two of them did when they were run.
 
-tests/engine_runs/ holds what the Python code of mlx-lm 0.32.2 (load_config and load of tokenizer_utils, transformers 5.24.0) and of lmdeploy 0.18.0
+tests/engine_runs/ holds what the Python code of mlx-lm 0.32.2 (load_config, _get_classes and load of tokenizer_utils, transformers 5.24.0) and of lmdeploy 0.18.0
 (get_chat_template, Tokenizer, get_hf_gen_cfg and update_from_hf_gen_cfg; transformers 4.57.6, then 5.24.0) did with each shared folder: the stop ids, null
 where it raised. No weights were loaded; sentencepiece, protobuf and tiktoken were there.
 """
@@ -79,6 +79,28 @@ def test_mlx_lm_reads_tokenizer_json_itself_before_transformers_does() -> None:
     assert field(prediction, "loads.tokenizer") is False
     assert field(prediction, "errors.tokenizer.type") == "JSONDecodeError"
     assert field(prediction, "stops") is None
+
+
+@pytest.mark.parametrize(
+    ("config", "error"),
+    [
+        ({"model_type": "qwen3"}, None),
+        ({"model_type": "mistral"}, None),  # it has the class of llama
+        ({"model_type": "bailing_hybrid", "architectures": ["BailingMoeV3ForCausalLM"]}, None),
+        ({"model_type": "bert"}, "ValueError"),
+        ({"model_type": "qwen3", "model_file": "model.py"}, "ValueError"),
+        ({"model_type": None}, "ValueError"),
+        ({"model_type": []}, "TypeError"),
+        ({}, "KeyError"),
+    ],
+)
+def test_mlx_lm_needs_a_class_for_the_model_type(config: dict[str, Any], error: str | None) -> None:
+    prediction = mlx_lm.predict(model(folder(eos="t2") | {"config.json": json.dumps(config)}), "0.32.2")
+    assert field(prediction, "loads.config") is (error is None)
+    assert ("errors.config.type" in prediction.fields) == (error is not None)
+    if error is not None:
+        assert field(prediction, "errors.config.type") == error
+        assert field(prediction, "stops") is None
 
 
 def test_mlx_lm_puts_a_function_of_its_own_in_the_place_of_a_template() -> None:

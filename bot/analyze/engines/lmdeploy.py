@@ -10,8 +10,9 @@ from typing import Any, cast
 
 from bot.analyze.engines import borrowed
 from bot.analyze.engines.borrowed import EOS, LOADS, Fields, does_not_load
-from bot.analyze.engines.from_transformers import config_ids, config_loads, generation_config_loads, generation_ids
-from bot.analyze.engines.prediction import Prediction
+from bot.analyze.engines.config_outcome import config_loads
+from bot.analyze.engines.from_transformers import config_ids, generation_config_loads, generation_ids
+from bot.analyze.engines.prediction import Prediction, shown
 from bot.analyze.model import templates
 from bot.analyze.model.document import NotJson
 from bot.analyze.model.folder import Model, fact
@@ -121,9 +122,9 @@ def _without_eos(model: Model, fields: Fields) -> Fields:
 
 
 def _stops(model: Model, tokenizer: Fields, template: Answer[str | None]) -> Answer[list[int] | None]:
-    checked = generation_config_loads(model)
-    if isinstance(checked, Known) and not checked.value:
-        return Known(None, checked.places)
+    for step in (tokenizer[LOADS], generation_config_loads(model)):
+        if isinstance(step, Known) and not step.value:
+            return Known(None, step.places)
     listed = generation_ids(model)
     if listed is None:
         listed = _config_ids(model)
@@ -138,10 +139,14 @@ def _stops(model: Model, tokenizer: Fields, template: Answer[str | None]) -> Ans
 
 def _config_ids(model: Model) -> Answer[Any]:
     """Without generation_config.json the ids of the loaded config.json count, with the default of its class (utils.py:251)."""
-    loads = config_loads(model)
-    if isinstance(loads, Known) and loads.value:
-        return config_ids(model, class_default=True, text_config=True)
-    return config_ids(model, class_default=False, text_config=False)  # it falls back on a class that takes everything
+    plain = config_ids(
+        model, class_default=False, text_config=False
+    )  # what does not load is read by a class that takes everything
+    full = config_ids(model, class_default=True, text_config=True)
+    loads = borrowed.agreed({version: config_loads(model, version) for version in _TRANSFORMERS})
+    if isinstance(loads, Known):
+        return full if loads.value else plain
+    return full if shown(full) == shown(plain) else loads
 
 
 @fact

@@ -4,6 +4,9 @@ Source: mlx-lm 0.32.2 (run on a processor, without weights): utils.py:363 reads 
 it, tokenizer_utils.py:359 adds the tokenizer's EOS. The tokenizer is that of transformers >= 5.7.0, and nothing but the top level of config.json is asked.
 """
 
+import json
+from functools import cache
+from pathlib import Path
 from typing import Any, cast
 
 from bot.analyze.engines import borrowed
@@ -74,7 +77,31 @@ def _config_fault(model: Model) -> tuple[str, str] | None:
                 return ("UnicodeDecodeError" if text else "JSONDecodeError"), name
         elif not isinstance(document.value.value, dict):
             return ("AttributeError" if name == _GENERATION else ""), name
-    return None
+    error = _class_error(model)
+    return (error, _CONFIG) if error else None
+
+
+def _class_error(model: Model) -> str:
+    """The exception that looking for the class of the model ends in, "" for none (utils.py:200 and :458)."""
+    config = model.mapping(_CONFIG)
+    if config.get("model_file") is not None:  # code of the repository
+        return "ValueError"
+    if "model_type" not in config:
+        return "KeyError"
+    name, known = config["model_type"], _types()
+    if isinstance(name, list | dict):
+        return "TypeError"
+    stated = config.get("architectures") or ()
+    for architecture in (stated,) if isinstance(stated, str) else cast("list[Any]", stated) if isinstance(stated, list) else ():
+        if [name, architecture] in [row[:2] for row in known["by_architecture"]]:
+            return ""
+    return "" if known["renamed"].get(name, name) in known["modules"] else "ValueError"
+
+
+@cache
+def _types() -> dict[str, Any]:
+    """The model types that there is a class for (tools/mlx_model_types.py)."""
+    return json.loads((Path(__file__).parent / "data" / f"mlx-lm-{VERSIONS[-1]}.json").read_text("utf-8"))
 
 
 def _listed(model: Model) -> Answer[list[int]]:
