@@ -256,10 +256,17 @@ def test_json_mode_ends_only_with_stop_ids_inside_of_the_table(config: Any, plai
     assert field(found, "first_failure") == failure
 
 
-def test_json_mode_without_stop_ids_knows_some_texts() -> None:
-    added = [{"id": 8 + i, "content": text, **FLAGS} for i, text in enumerate(("<|im_end|>", "<|endoftext|>", "</s>"))]
-    files = {"mlc-chat-config__json": conversation(stop_token_ids=None), "tokenizer__json": tokenizer(added_tokens=added)}
-    assert field(asked(webllm, **files), "stops_in_grammar") == [9, 10]
+@pytest.mark.parametrize(
+    ("method", "ids"), [("byte_level", [9, 10, 11]), ("raw", [9, 10, 11]), ("byte_fallback", [9, 10]), ("bogus", None)]
+)
+def test_json_mode_without_stop_ids_knows_some_texts(method: str, ids: list[int] | None) -> None:
+    names = ("<|im_end|>", "<|endoftext|>", "</s>", "<｜end▁of▁sentence｜>")
+    added = [{"id": 8 + i, "content": text, **FLAGS} for i, text in enumerate(names)]
+    config = conversation(stop_token_ids=None) | {"tokenizer_info": {"token_postproc_method": method}}
+    found = field(
+        asked(webllm, **{"mlc-chat-config__json": config, "tokenizer__json": tokenizer(added_tokens=added)}), "stops_in_grammar"
+    )
+    assert found == ids if ids else "does not know" in found["unknown"]
 
 
 def test_a_hole_in_the_ids_is_an_empty_token_and_cuts_the_table_off() -> None:

@@ -30,9 +30,9 @@ ID = "webllm"
 NAME = "WebLLM"
 VERSIONS = ("0.2.86",)
 
-# What may end an answer where no stop ids are given (cpp/tokenizer_info_impl.h:98-107); those that stand for themselves with every method.
+# What may end an answer where no stop ids are given (cpp/tokenizer_info_impl.h:98-107); byte_fallback reads the last one with spaces in it (run).
 _DETECTED = ("</s>", "<|end_of_text|>", "<|eot_id|>", "<|endoftext|>", "<eos>", "<|eos|>", "<end_of_turn>")
-_DETECTED_IF_RAW = "<｜end▁of▁sentence｜>"
+_NOT_BY_FALLBACK = "<｜end▁of▁sentence｜>"
 _METHODS = ("raw", "byte_level", "byte_fallback")
 
 
@@ -108,7 +108,7 @@ def _empty(found: Table) -> int:
     known = found.vocabulary.ids | found.added.keys()
     holes = 0 if len(known) == found.size == found.highest + 1 else found.size - sum(number < found.size for number in known)
     blank = found.vocabulary.vocab.get("")
-    return holes + (blank is not None and blank < found.size)
+    return holes + (blank is not None and blank < found.size and found.text(blank) == "")
 
 
 def _conversation(model: Model) -> dict[str, Answer[Any]]:
@@ -202,10 +202,9 @@ def _stops_in_grammar(model: Model) -> Answer[Any]:
             return Unknown("stop_token_ids is no list", place)
         ids = numbers(cast("list[Any]", stated))
     else:
-        if method != "raw" and tokens.value.id_of(_DETECTED_IF_RAW) is not None:
-            return Unknown(f"whether {_DETECTED_IF_RAW} is known as a stop token depends on how its text is decoded", place)
-        found = [tokens.value.id_of(text) for text in (*_DETECTED, _DETECTED_IF_RAW)]
-        ids = tuple(number for number in found if number is not None)
+        known = _DETECTED if method == "byte_fallback" else (*_DETECTED, _NOT_BY_FALLBACK)
+        found = [(tokens.value.id_of(text), text) for text in known]
+        ids = tuple(number for number, text in found if number is not None and tokens.value.text(number) == text)
     return Known(sorted({number for number in ids if 0 <= number < min(tokens.value.size, width)}), place)
 
 
