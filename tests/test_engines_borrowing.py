@@ -219,3 +219,22 @@ def test_what_the_engines_did_is_what_is_predicted(engine: Any, known: int) -> N
             wrong.append((snapshot, answer.value, did))
     assert wrong == []
     assert told >= known or not present("shared")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"{", b"\xff", b"null", b'"x"', b"[1, {}]", b'{"eos_token_id": {}, "auto_map": [], "model_type": 1}']
+)
+def test_a_broken_file_is_answered_by_all(content: bytes) -> None:
+    names = (
+        "config.json",
+        "generation_config.json",
+        "tokenizer_config.json",
+        "tokenizer.json",
+        "special_tokens_map.json",
+        "added_tokens.json",
+    )
+    for name in names:
+        files: dict[str, bytes | str] = {**folder(eos="t2", generation={"eos_token_id": 7}), name: content}
+        for engine in (mlx_lm, lmdeploy, tensorrt_llm):
+            prediction = engine.predict(model(files), engine.VERSIONS[-1])
+            assert isinstance(prediction.fields["stops"], Known | Unknown)
