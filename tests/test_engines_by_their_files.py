@@ -168,8 +168,18 @@ def test_tgi_takes_the_first_file_that_states_a_template_and_never_a_jinja_file(
 
 @pytest.mark.parametrize(("generation", "ids"), [([2, 7], [2, 7]), (7, [8]), ([7], [7]), ([], []), (None, [8])])
 def test_tgi_takes_a_list_for_the_stop_ids_and_else_the_token_of_the_tokenizer(generation: Any, ids: list[int]) -> None:
-    files = {"tokenizer__json": tokenizer(), "tokenizer_config__json": {"eos_token": "<end>"}}
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<end>"}
+    files = {"tokenizer__json": tokenizer(), "tokenizer_config__json": settings}
     assert field(asked(tgi, **files, generation_config__json={"eos_token_id": generation}), "stops") == ids
+
+
+def test_tgi_stops_on_nothing_where_its_transformers_does_not_know_the_tokenizer() -> None:
+    settings = {"tokenizer_class": "TokenizersBackend", "eos_token": "<end>"}
+    found = asked(
+        tgi, tokenizer__json=tokenizer(), tokenizer_config__json=settings, generation_config__json={"eos_token_id": [8]}
+    )
+    assert (field(found, "loads.tokenizer"), field(found, "stops")) == (False, None)
+    assert field(found, "errors.tokenizer.type") == "ValueError"
 
 
 def chat(**changes: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 Source: huggingface/text-generation-inference db931fc (3.3.7), router/src/server.rs:1662-1689, router/src/infer/mod.rs:71-78, router/src/lib.rs:119-204,
 server/text_generation_server/models/flash_causal_lm.py:1239-1247 and utils/tokens.py:200 (read). The tokenizer is that of transformers 4.51.3
-(server/requirements_cuda.txt:354), which is not modelled.
+(server/requirements_cuda.txt:354): what the modelled versions before and after it agree on.
 """
 
 import hashlib
@@ -10,16 +10,21 @@ from typing import Any
 
 import msgspec
 
+from bot.analyze.engines import borrowed
+from bot.analyze.engines.from_transformers import generation_config_refused
 from bot.analyze.engines.prediction import Prediction
 from bot.analyze.model import eos
 from bot.analyze.model.folder import Model
-from bot.answer import Answer, Known, Missing, Unknown
+from bot.analyze.model.tokens import needs_remote_code
+from bot.answer import Answer, Known, Unknown
 
 ID = "tgi"
 NAME = "TGI"
 VERSIONS = ("3.3.7",)
 ALIASES = {"emulation-minijinja-2.9.0": "3.3.7"}
 _SOURCE = "router/src/server.rs:1662-1689, flash_causal_lm.py:1239-1247 at huggingface/text-generation-inference db931fc"
+
+_TRANSFORMERS = ("4.46.3", "4.57.6")  # the modelled versions around 4.51.3
 
 
 class _Named(msgspec.Struct):
@@ -74,8 +79,17 @@ def applies(model: Model) -> bool:
 
 
 def predict(model: Model, version: str) -> Prediction:
-    """Predict the template and `stops`."""
-    return Prediction(ID, version, {**_template(model), "stops": _stops(model)}, confidence="likely", source=_SOURCE)
+    """Predict the template, `loads.tokenizer` and `stops`; the operator who trusts the repository's code gets the tokenizer of that code."""
+    fields, trusted = _fields(model, borrowed.tokenizer(model, _TRANSFORMERS)), {}
+    if needs_remote_code(model):
+        trusted = _fields(model, borrowed.of_remote_code(model))
+    differs = {key: answer for key, answer in trusted.items() if answer != fields.get(key)}
+    return Prediction(ID, version, fields, differs, confidence="likely", source=_SOURCE)
+
+
+def _fields(model: Model, tokenizer: borrowed.Fields) -> dict[str, Answer[Any]]:
+    told = {key: tokenizer[key] for key in (borrowed.LOADS, borrowed.ERROR) if key in tokenizer}
+    return {**told, **_template(model), "stops": _stops(model, tokenizer)}
 
 
 def _template(model: Model) -> dict[str, Answer[Any]]:
@@ -107,15 +121,17 @@ def _stated(model: Model, name: str, kind: type[msgspec.Struct]) -> _Templates |
         return None
 
 
-def _stops(model: Model) -> Answer[Any]:
-    """A list in generation_config.json replaces the tokenizer's EOS; a single number there is not looked at."""
+def _stops(model: Model, tokenizer: borrowed.Fields) -> Answer[Any]:
+    """A list in generation_config.json replaces the tokenizer's EOS; a single number there is not looked at, nor a file that is refused."""
+    loads = tokenizer[borrowed.LOADS]
+    if not isinstance(loads, Known) or not loads.value:
+        return Known(None, loads.places) if isinstance(loads, Known) else loads
     document = model.document("generation_config.json")
     if isinstance(document, Unknown):
         return Unknown(f"generation_config.json {document.reason}", document.places)
-    if isinstance(model.mapping("generation_config.json").get("eos_token_id"), list):
+    content = model.mapping("generation_config.json")
+    refused = bool(content) and generation_config_refused(content, five=False) is not None
+    if isinstance(content.get("eos_token_id"), list) and not refused:
         stated = eos.stated(model, "generation_config.json")
         return Known(sorted(set(stated.value)), stated.places) if isinstance(stated, Known) else stated
-    known = eos.of_tokenizer(model)
-    if isinstance(known, Missing):
-        return Known([], known.places)
-    return Known([known.value], known.places) if isinstance(known, Known) else known
+    return borrowed.stops(tokenizer, borrowed.eos(tokenizer))
