@@ -42,9 +42,6 @@ def main() -> None:
     table = {
         "transformers": transformers.__version__,
         "architectures": architectures(),
-        "registered": sorted(own_classes),
-        "backend": sorted(of("vllm.tokenizers.registry", "_MODEL_TYPES_WITH_INCORRECT_TOKENIZER_CLASS")),
-        "fallback": sorted(of("vllm.transformers_utils.chat_templates.registry", "_MODEL_TYPE_TO_CHAT_TEMPLATE_FALLBACK")),
         "processors": sorted(of("transformers.models.auto.processing_auto", "PROCESSOR_MAPPING_NAMES")),
         "types": types,
         "rows": dict(sorted(rows.items())),

@@ -1,32 +1,53 @@
 """Whether vLLM hands a chat template its messages' content as text or as a list of parts.
 
-Source: vllm 0.33.0, renderers/hf.py:359-596 (run; the table of constructs is in the tests).
+Source: vllm 0.33.0, renderers/hf.py:359-596 (run; the table of constructs is in the tests). Older releases find less (read: 0.8.5
+entrypoints/chat_utils.py:200-305, unchanged to 0.20.0 renderers/hf.py; 0.23.0 renderers/hf.py:399; 0.31.0 renderers/hf.py:362-470).
 """
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 from jinja2 import nodes
 
 from bot.analyze.render import Prompt, examined
+from bot.analyze.tables import parts
 from bot.answer import Answer, Known, Unknown
 
 STRING = "string"
 PARTS = "openai"
 
 
+class _Stage(NamedTuple):
+    """What a release looks at: loops over a variable that is called content, content that a macro is given, lists that a namespace holds."""
+
+    content: bool
+    macros: bool
+    namespaces: bool
+
+
+def content_format(text: str, version: str) -> Answer[str]:
+    """Give "openai" (a list of parts) where a loop of the template goes over the content of a message, else "string"; "string" for one that does not parse.
+
+    `version` is that of vLLM.
+    """
+    at = parts(version)
+    return _format(text, _Stage(at >= (0, 23), at >= (0, 31), at >= (0, 33)))
+
+
 @lru_cache(maxsize=256)
-def content_format(text: str) -> Answer[str]:
-    """Give "openai" (a list of parts) where a loop of the template goes over the content of a message, else "string"; "string" for one that does not parse."""
-    found = examined(text, _of_tree)
+def _format(text: str, stage: _Stage) -> Answer[str]:
+    found = examined(text, lambda root: _of_tree(root, stage))
     if isinstance(found, Prompt):
         return Known(STRING) if found.kind == "syntax" else Unknown(f"the chat template {found.error}")
     return Known(found)
 
 
-def _of_tree(root: nodes.Template) -> str:
+def _of_tree(root: nodes.Template, stage: _Stage) -> str:
     """A loop whose target is a tuple ends the search: the engine's own assertion fails there, and it takes "string"."""
-    messages = _aliases(root, "messages")
+    messages = _aliases(root, "messages", stage)
+    if messages is None:
+        return STRING
     loops = list(root.find_all(nodes.For))
     names: list[str] = []
     for loop in loops:
@@ -34,22 +55,25 @@ def _of_tree(root: nodes.Template) -> str:
             if not isinstance(loop.target, nodes.Name):
                 return STRING
             names.append(loop.target.name)
-    parameters = _content_parameters(root, names)
+    parameters = _content_parameters(root, names) if stage.macros else {}
     for loop in loops:
         plain = loop.iter.name if isinstance(loop.iter, nodes.Name) else None
         held = parameters.get(id(loop))  # None outside macros
-        named = plain is not None and (plain == "content" if held is None else plain in held)
+        named = plain is not None and (stage.content and plain == "content" if held is None else plain in held)
         if named or any(_is(loop.iter, name, "content") for name in names):
             return PARTS if isinstance(loop.target, nodes.Name) else STRING
     return STRING
 
 
-def _aliases(root: nodes.Template, first: str) -> list[str]:
-    """The names that hold the list, or a slice of it, by assignment; "ns.rest" for an attribute of a namespace."""
+def _aliases(root: nodes.Template, first: str, stage: _Stage) -> list[str] | None:
+    """The names that hold the list, or a slice of it, by assignment; "ns.rest" for an attribute of a namespace. None where the search fails."""
     found = [first]
     for name in found:  # it grows while it is gone through
         for assigned in root.find_all(nodes.Assign):
-            found += [alias for alias in _targets(assigned, name) if alias not in found]
+            if not stage.namespaces and _is(assigned.node, name) and not isinstance(assigned.target, nodes.Name):
+                return None
+            aliases = [alias for alias in _targets(assigned, name) if stage.namespaces or "." not in alias]
+            found += [alias for alias in aliases if alias not in found]
     return found
 
 

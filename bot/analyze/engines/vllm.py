@@ -1,60 +1,148 @@
-"""vLLM: what a chat request and a JSON-mode request stop on.
+"""vLLM: what a server does with a folder.
 
-Source: vllm 0.33.0, v1/engine/input_processor.py:64 and :489, sampling_params.py:775 (run): the tokenizer's
-EOS together with the ids of generation_config.json; config.json, its text_config and the class default count only
-where generation_config.json is absent or not JSON. The grammar of structured output gets the same ids.
+Source: vllm 0.33.0 with transformers 5.19.0 (run): tokenizers/registry.py:104-300 loads the tokenizer with AutoTokenizer, and
+v1/engine/input_processor.py:489 stops on its EOS together with the ids of generation_config.json. The grammar of structured output gets the same ids.
+Older releases do so too (read: 0.8.5 sampling_params.py:460, 0.23.0 sampling_params.py:590, 0.28.0 sampling_params.py:656); for the rest see the modules
+of each part. Where a release allows several versions of transformers, an answer is what those that stand for them agree on.
 """
 
-from typing import Any
+from typing import Any, cast
 
-from bot.analyze.engines.from_transformers import (
-    config_fault,
-    config_ids,
-    config_loads,
-    generation_config_loads,
-    generation_ids,
-    tokenizer_id,
-    tokenizer_loads,
-    trusts,
-)
-from bot.analyze.engines.prediction import Prediction, for_trust
+from bot.analyze.engines import vllm_config
+from bot.analyze.engines.borrowed import agreed, does_not_load
+from bot.analyze.engines.config_fields import refused
+from bot.analyze.engines.config_outcome import config_error
+from bot.analyze.engines.from_transformers import tokenizer_id
+from bot.analyze.engines.prediction import Prediction
+from bot.analyze.engines.tokenizer_fields import tokenizer_fields
+from bot.analyze.engines.vllm_generation import generation
+from bot.analyze.engines.vllm_limits import dtype, max_model_len
+from bot.analyze.engines.vllm_quantization import quantization
+from bot.analyze.engines.vllm_release import TRANSFORMERS, Release, release
+from bot.analyze.engines.vllm_template import template_fields
+from bot.analyze.model.config import FILE
+from bot.analyze.model.document import Document
+from bot.analyze.model.eos import Ids
 from bot.analyze.model.folder import Model
+from bot.analyze.model.rope import lacking, ropes
+from bot.analyze.model.tokens import needs_remote_code
 from bot.answer import Answer, Known, Missing, Unknown
 
 ID = "vllm"
 NAME = "vLLM"
-VERSIONS = ("0.33.0",)
+VERSIONS = tuple(TRANSFORMERS)
+SOURCE = "sampling_params.py update_from_generation_config, renderers/hf.py (entrypoints/chat_utils.py before 0.15) and config/model.py of the release"
+
+Fields = dict[str, Answer[Any]]
+_LOADS = "loads.tokenizer"
 
 
 def applies(model: Model) -> bool:
     """A server needs a config.json."""
-    return model.has("config.json")
+    return model.has(FILE)
 
 
 def predict(model: Model, version: str) -> Prediction:
-    """Predict `stops` and `stops_in_grammar`; for a tokenizer of remote code what an operator gets who trusts it."""
-    stops = _stops(model)
-    return for_trust(ID, version, {"stops": stops, "stops_in_grammar": stops}, needed=trusts(model))
+    """What the server does with the folder; `with_remote_code` is given where the tokenizer is the repository's own code."""
+    of = release(version)
+    fields, trusted = _agreed({each: _of(model, of, each) for each in of.transformers})
+    if not _settled(fields[_LOADS], value=False) and not _settled(fields[_LOADS], value=None):
+        fields |= template_fields(model, of)
+    if not _settled(fields["loads.config"], value=False) and model.has(FILE):
+        fields |= {
+            "quantization": quantization(model, of),
+            "max_model_len": max_model_len(model, of),
+            "dtype": dtype(model, of),
+        }
+    if trusted:
+        trusted |= template_fields(model, of)
+    return Prediction(ID, version, fields, trusted) if of.was_run else Prediction(ID, version, fields, trusted, "likely", SOURCE)
 
 
-def _stops(model: Model) -> Answer[Any]:
-    listed = generation_ids(model)
-    config = config_loads(model)
-    readable = model.readable("config.json") or not model.has("config.json")
-    if listed is not None and isinstance(config, Known) and readable and config_fault(model) is None:
-        config = Known(value=True)  # a config without a known type stops the server elsewhere, not the reading of stop ids
-    for step in (tokenizer_loads(model), generation_config_loads(model), config):
-        if not (isinstance(step, Known) and step.value):
-            return Known(None, step.places) if isinstance(step, Known) else step
-    if listed is None:
-        listed = config_ids(model, class_default=True, text_config=True)
-    primary = tokenizer_id(model)
-    for answer in (listed, primary):
-        if isinstance(answer, Unknown):
-            return answer
-    ids = {*(listed.value if isinstance(listed, Known) else ()), *((primary.value,) if isinstance(primary, Known) else ())}
-    return Known(sorted(ids), (*_places(listed), *_places(primary)))
+def _agreed(each: dict[str, tuple[Fields, Fields]]) -> tuple[Fields, Fields]:
+    """What all versions of transformers say alike, without and with trust; a field that some of them do not have is not known."""
+    if len(each) == 1:
+        return next(iter(each.values()))
+    merged: list[Fields] = []
+    for at in (0, 1):
+        sides = {version: pair[at] for version, pair in each.items()}
+        keys = list(dict.fromkeys(key for fields in sides.values() for key in fields))
+        lacking = Unknown("whether the tokenizer loads depends on the version of transformers")
+        merged.append({key: agreed({v: fields.get(key, lacking) for v, fields in sides.items()}) for key in keys})
+    without, trusted = merged
+    if not _settled(without[_LOADS], value=False):
+        without.pop("errors.tokenizer.type", None)
+    return without, trusted
 
 
-def _places(answer: Answer[Any]) -> tuple[Any, ...]:
-    return () if isinstance(answer, Missing) else answer.places
+def _of(model: Model, of: Release, transformers: str) -> tuple[Fields, Fields]:
+    """The fields that depend on the version of transformers, without and with trust in the repository's own code."""
+    config = _config_error(model, of, transformers)
+    made = generation(model, config, of, transformers)
+    fields: Fields = {
+        "loads.config": _loads(model, config),
+        "loads.generation_config": made.loads,
+        **_tokenizer(model, config, transformers),
+        "sampling_defaults": made.sampling,
+    }
+    fields["stops"] = fields["stops_in_grammar"] = _stops(made.ids, fields[_LOADS], fields.get("eos_token_id"))
+    return fields, _trusted(model, made.ids)
+
+
+def _settled(answer: Answer[Any], *, value: bool | None) -> bool:
+    return isinstance(answer, Known) and answer.value is value
+
+
+def _config_error(model: Model, of: Release, version: str) -> Answer[str | None]:
+    """The exception that reading config.json ends in, None where it is read."""
+    document = model.document(FILE)
+    if isinstance(document, Known) and isinstance(document.value, Document) and not isinstance(document.value.value, dict):
+        return Known("AttributeError", (model.place(FILE),))
+    if vllm_config.model_type(model) not in of.names.registered:
+        return config_error(model, version)
+    # vLLM brings a configuration class of its own for the model type: the repository's code is not needed, nor need transformers know the type.
+    row = vllm_config.top(model)
+    if not isinstance(row, Known):
+        return Unknown("the configuration class that vLLM brings for the model type is not modelled", (model.place(FILE),))
+    fault = next(iter(refused({**model.mapping(FILE), "model_type": row.value.row.kind}, version)), None)
+    if fault is not None:
+        return Known(fault.error, (model.place(FILE),))
+    rope = next((rope for rope in ropes(model) if lacking(rope)), None)
+    return Known("KeyError", (rope.place(model),)) if rope is not None else Known(None, (model.place(FILE),))
+
+
+def _loads(model: Model, error: Answer[str | None]) -> Answer[bool | None]:
+    if not model.has(FILE):
+        return Known(None, (model.place(FILE),))
+    return Known(error.value is None, error.places) if isinstance(error, Known) else error
+
+
+def _tokenizer(model: Model, config: Answer[str | None], transformers: str) -> Fields:
+    """An exception over config.json other than these two stops the loading of the tokenizer as well (tokenizers/registry.py:224-239)."""
+    if isinstance(config, Known) and config.value not in (None, "ValueError", "OSError"):
+        return does_not_load(config.value, *config.places)
+    return dict(tokenizer_fields(model, transformers))
+
+
+def _stops(ids: Answer[Ids | None], loads: Answer[bool | None], primary: Answer[int | None] | None) -> Answer[list[int] | None]:
+    """The ids that end a request; None where the server does not get so far."""
+    for step in (ids, loads):
+        if not isinstance(step, Known):
+            return step
+        if step.value is None or step.value is False:
+            return Known(None, step.places)
+    if not isinstance(primary, Known):
+        return primary or Unknown("the id of the end token is not known")
+    listed = cast("Known[Ids]", ids)
+    return Known(sorted({*listed.value, *(() if primary.value is None else (primary.value,))}), (*listed.places, *primary.places))
+
+
+def _trusted(model: Model, ids: Answer[Ids | None]) -> Fields:
+    """What differs for an operator who trusts the repository's own code: the tokenizer then loads, with the ids that tokenizer_config.json declares."""
+    if not needs_remote_code(model):
+        return {}
+    answer = tokenizer_id(model)
+    primary: Answer[Any] = Known(None, answer.places) if isinstance(answer, Missing) else answer
+    loads: Answer[Any] = Known(value=True, places=(model.place("tokenizer_config.json"),))
+    stops = _stops(ids, loads, primary)
+    return {_LOADS: loads, "eos_token_id": primary, "stops": stops, "stops_in_grammar": stops}

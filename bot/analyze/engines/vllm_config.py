@@ -63,9 +63,6 @@ class Table(msgspec.Struct, frozen=True):
 
     transformers: str
     architectures: dict[str, str]
-    registered: frozenset[str]
-    backend: frozenset[str]
-    fallback: frozenset[str]
     processors: frozenset[str]
     types: dict[str, str]
     rows: dict[str, Row]
@@ -89,17 +86,17 @@ def table() -> Table:
     return msgspec.json.decode(_TABLE.read_bytes(), type=Table)
 
 
-def registered(model: Model) -> bool:
-    """Whether vLLM brings a configuration class of its own for the model type, so that the repository's code is not needed for it."""
-    return model.mapping(FILE).get("model_type") in table().registered
+def model_type(model: Model) -> str:
+    """The model type that config.json states, "" for none."""
+    kind = model.mapping(FILE).get("model_type")
+    return kind if isinstance(kind, str) else ""
 
 
 @fact
 def top(model: Model) -> Answer[Settings]:
     """The whole config.json."""
     values = model.mapping(FILE)
-    kind = values.get("model_type")
-    row = table().rows.get(table().types.get(kind, "")) if isinstance(kind, str) else None
+    row = table().rows.get(table().types.get(model_type(model), ""))
     if row is None:
         return Unknown("the configuration class of the model type is not known", (model.place(FILE, "/model_type"),))
     return Known(Settings((), values, row))
