@@ -298,6 +298,14 @@ def test_settings_of_the_tokenizer_that_are_empty_are_raw_and_null_ends_loading(
         assert field(found, "loads.pipeline") is loads
 
 
+def test_a_tokenizer_that_the_library_refuses_ends_loading_and_stops_nothing() -> None:
+    found = asked(
+        webllm, **{"mlc-chat-config__json": conversation(stop_str=[]), "tokenizer__json": tokenizer(decoder={"type": "New"})}
+    )
+    assert field(found, "errors.tokenizer.type") == "RuntimeError"
+    assert (field(found, "stops"), field(found, "stops_in_grammar")) == (None, None)
+
+
 def test_an_embedding_model_is_said_nothing_of_that_is_about_chats() -> None:
     found = asked(webllm, **{"mlc-chat-config__json": chat(model_type="bert"), "tokenizer__json": tokenizer()})
     assert "stops" not in found.fields

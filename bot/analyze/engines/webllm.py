@@ -57,7 +57,10 @@ def predict(model: Model, version: str) -> Prediction:
     fields = {"loads.config": Known(value=True, places=place), "loads.generation_config": Known(None), **_tokenizer(model)}
     if chats(model):
         fields.update({**_conversation(model), "token_postproc": _method(model), **_pipeline(model)})
-        fields.update({"stops": _stops(model), "stops_in_grammar": _stops_in_grammar(model)})
+        loads = fields["loads.tokenizer"]
+        failed = isinstance(loads, Known) and not loads.value
+        ends = {"stops": _stops, "stops_in_grammar": _stops_in_grammar}
+        fields.update({key: Known(None, loads.places) if failed else told(model) for key, told in ends.items()})
         fields["first_failure"] = _first_failure(model, fields)
     return Prediction(ID, version, fields)
 
@@ -167,8 +170,8 @@ def _number(value: Any) -> bool:
 
 def _stops(model: Model) -> Answer[Any]:
     """The stop ids, and every token whose text contains a stop string (:12539-12570)."""
-    if not model.has(asked(model)) or config(model).get("tokenizer_info", {}) is None:
-        return Known(None, (model.place(CONFIG, "/tokenizer_files"),))  # it does not load
+    if config(model).get("tokenizer_info", {}) is None:
+        return Known(None, (model.place(CONFIG, "/tokenizer_info"),))  # it does not load
     place = (conversation_place(model, "stop_token_ids"),)
     conv = conversation(model)
     if not isinstance(conv.get("stop_token_ids"), list) or not isinstance(conv.get("stop_str"), list):
@@ -187,8 +190,8 @@ def _stops(model: Model) -> Answer[Any]:
 def _stops_in_grammar(model: Model) -> Answer[Any]:
     """The ids that may follow a finished JSON value: stop ids below the size of the table and below vocab_size; without a list, tokens known by their text."""
     place = (conversation_place(model, "stop_token_ids"),)
-    if not model.has(asked(model)) or config(model).get("tokenizer_info", {}) is None:
-        return Known(None, place)
+    if config(model).get("tokenizer_info", {}) is None:
+        return Known(None, (model.place(CONFIG, "/tokenizer_info"),))
     tokens = _table(model)
     if not isinstance(tokens, Known):
         return tokens
