@@ -1,63 +1,91 @@
-"""transformers: what generate() stops on.
+"""transformers: what AutoConfig, AutoTokenizer and a plain generate() of a version do with a folder.
 
-Source: transformers 4.57.6 and 5.24.0, run with a one-layer model:
-generation_config.json alone counts when it is a JSON object; otherwise 4.x builds one from the loaded config class (class defaults count),
-5.x reads the raw config.json (generation/utils.py:418 in 5.0.0, :578 in 5.24.0).
+Source: transformers 4.46.3 to 5.24.0, run; for the rules see the modules of each part.
 """
 
 from typing import Any
 
-from bot.analyze.engines.from_transformers import (
-    config_ids,
-    config_loads,
-    config_needs_remote_code,
-    generation_config_loads,
-    generation_config_refused,
-    generation_ids,
-    raw_config_ids,
-)
-from bot.analyze.engines.prediction import Prediction, for_trust
+from bot.analyze.engines import generation
+from bot.analyze.engines.config_outcome import config_error, config_loads
+from bot.analyze.engines.config_values import config_values
+from bot.analyze.engines.from_transformers import config_needs_remote_code, tokenizer_id
+from bot.analyze.engines.prediction import Prediction
+from bot.analyze.engines.template_fields import template_fields
+from bot.analyze.engines.tokenizer_fields import tokenizer_fields
+from bot.analyze.model.config import FILE
 from bot.analyze.model.folder import Model
-from bot.answer import Answer, Known, Missing
+from bot.analyze.model.tokens import needs_remote_code
+from bot.answer import Answer, Known, Missing, Unknown
 
 ID = "transformers"
 NAME = "transformers generate()"
-VERSIONS = ("4.57.6", "5.24.0")
+VERSIONS = (
+    "4.46.3",
+    "4.57.6",
+    "5.0.0",
+    "5.2.0",
+    "5.3.0",
+    "5.4.0",
+    "5.5.0",
+    "5.6.2",
+    "5.7.0",
+    "5.8.1",
+    "5.12.1",
+    "5.15.1",
+    "5.19.0",
+    "5.21.1",
+    "5.22.2",
+    "5.24.0",
+)
+
+Fields = dict[str, Answer[Any]]
 
 
 def applies(model: Model) -> bool:
     """A folder without any configuration is loaded by nobody's generate()."""
-    return model.has("config.json") or model.has("generation_config.json")
+    return model.has(FILE) or model.has(generation.FILE)
 
 
 def predict(model: Model, version: str) -> Prediction:
-    """Predict `stops`: the ids, or None when generate() has no stop token or the model does not load."""
-    stops = _stops(model, major=int(version.partition(".")[0]))
-    trusted = generation_ids(model) is None and config_needs_remote_code(model)
-    return for_trust(ID, version, {"stops": stops}, needed=trusted)
+    """What the version does; `with_remote_code` has what the repository's own config class or tokenizer changes."""
+    fields: Fields = {**_of_config(model, version, trusted=False), **tokenizer_fields(model, version)}
+    if not _settled(fields["loads.tokenizer"], value=False) and not _settled(fields["loads.tokenizer"], value=None):
+        fields |= template_fields(model, version)
+    trusted: Fields = {}
+    if config_needs_remote_code(model):
+        alone = fields
+        trusted = {k: v for k, v in _of_config(model, version, trusted=True).items() if alone.get(k) != v}
+    if needs_remote_code(model):
+        trusted |= _remote_tokenizer(model) | template_fields(model, version)
+    return Prediction(ID, version, fields, trusted)
 
 
-def _stops(model: Model, major: int) -> Answer[Any]:
-    loads = generation_config_loads(model, five=major >= 5)
-    if isinstance(loads, Known) and not loads.value:
-        return Known(None, loads.places)
-    listed = generation_ids(model)
-    if listed is None:
-        listed = _from_config(model, major)
-    if isinstance(listed, Missing) or (isinstance(listed, Known) and not listed.value):
-        return Known(None, listed.places)
-    return Known(sorted(listed.value), listed.places) if isinstance(listed, Known) else listed
+def _of_config(model: Model, version: str, *, trusted: bool) -> Fields:
+    """What follows from config.json and generation_config.json."""
+    error = config_error(model, version, trusted=trusted)
+    fields: Fields = {
+        "loads.config": config_loads(model, version, trusted=trusted),
+        "loads.generation_config": generation.loads(model, version),
+    }
+    if not _settled(error, value=None):
+        unnamed = isinstance(error, Known) and error.value == ""
+        fields["errors.config.type"] = Unknown("the type of the exception is not known", error.places) if unnamed else error
+    given = generation.settings(model, version, trusted=trusted)
+    fields |= {"stops": generation.stops(model, given), "sampling_defaults": generation.sampling_defaults(model, given, version)}
+    if isinstance(error, Unknown) or _settled(error, value=None):
+        values = config_values(model, version)
+        fields |= values if isinstance(error, Known) else dict.fromkeys(values, error)
+    return fields
 
 
-def _from_config(model: Model, major: int) -> Answer[Any]:
-    """The ids of config.json, which counts only without a generation_config.json; Known(()) when the model does not load."""
-    loads = config_loads(model, five=major >= 5)
-    if not (isinstance(loads, Known) and loads.value):
-        return Known((), loads.places) if isinstance(loads, Known) else loads
-    if major < 5:
-        return config_ids(model, class_default=True, text_config=True)
-    if generation_config_refused(
-        model.mapping("config.json")
-    ):  # its generation settings are checked as those of the file would be
-        return Known((), (model.place("config.json"),))
-    return raw_config_ids(model)
+def _remote_tokenizer(model: Model) -> Fields:
+    """A tokenizer of the repository's own code loads, with the ids that tokenizer_config.json declares."""
+    end = tokenizer_id(model)
+    return {
+        "loads.tokenizer": Known(value=True, places=(model.place("tokenizer_config.json"),)),
+        "eos_token_id": Known(None, end.places) if isinstance(end, Missing) else end,
+    }
+
+
+def _settled(answer: Answer[Any], *, value: bool | None) -> bool:
+    return isinstance(answer, Known) and answer.value is value
