@@ -9,6 +9,7 @@ import msgspec
 
 from bot.analyze.records import Proof, Unchecked
 from bot.place import Revision
+from bot.snapshot import File
 
 ENGINE = "transformers"
 OPTIONAL = {"sentencepiece": "sentencepiece", "tiktoken": "tiktoken", "protobuf": "google.protobuf"}
@@ -72,6 +73,11 @@ def is_loaded(name: str) -> bool:
     return is_tokenizer_file(name) or ("/" not in name and name.endswith((".json", ".jinja")))
 
 
+def identity(files: Mapping[str, File]) -> frozenset[tuple[str, str]]:
+    """What makes the tokenizer and its templates, of the files of a model folder by name: each name with what identifies its bytes."""
+    return frozenset((name, file.content or file.oid) for name, file in files.items() if is_tokenizer_file(name))
+
+
 def split(path: str) -> tuple[str, str]:
     """The model folder that a file of a tree belongs to ("." for the root), and its name in it."""
     folder, name = posixpath.split(path)
@@ -105,8 +111,9 @@ def judge(job: Job, version: str, predicted: Mapping[str, Any], real: Real) -> T
         more = [f"and {len(wrong) - _MOST_SHOWN} more"] if len(wrong) > _MOST_SHOWN else []
         detail = f"our prediction is wrong: {'; '.join([*wrong[:_MOST_SHOWN], *more])}"
     elif right:
-        left = len(real.answers) - len(right)
-        detail = f"{len(right)} answers are as predicted{f', {left} were not predicted' if left else ''}"
+        detail = f"as predicted: {len(right)} of the {len(real.answers)} answers that loading gives, the others are not predicted"
+        if len(right) == len(real.answers):
+            detail = f"as predicted: all {len(right)} answers that loading gives"
     else:
         nothing = not_tried(job, version, "nothing that loading shows is predicted")
         return Tried(job, None, unchecked or (nothing,))

@@ -11,6 +11,7 @@ import logging
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,9 +34,9 @@ from bot.analyze.proof import (
     Job,
     Real,
     Tried,
+    identity,
     is_loaded,
     is_native,
-    is_tokenizer_file,
     is_unknown,
     judge,
     not_tried,
@@ -45,9 +46,6 @@ from bot.analyze.render import ALL_SECONDS, WATCH
 from bot.analyze.tables import field_tables, tables
 from bot.answer import Unknown
 from bot.snapshot import Exchange, File
-
-SECONDS = 100
-MEMORY = 4 << 30
 
 _SMALLEST: dict[str, Any] = {
     "config.json": {"model_type": "llama", "eos_token_id": 1, "rope_scaling": None},
@@ -63,18 +61,23 @@ _SMALLEST: dict[str, Any] = {
 
 
 def main() -> None:
-    """Try every job of the exchange folder named on standard input; a second line says for which folders ("auto" or "always")."""
+    """Try every job of an exchange folder.
+
+    Standard input has four lines: the folder, for which jobs ("auto" or "always"), and the limits, seconds of processor time and bytes of memory.
+    """
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what libraries print is no answer of ours
     transformers.logging.set_verbosity(logging.CRITICAL)
-    folder, when = Path(sys.stdin.readline().rstrip("\n")), sys.stdin.readline().strip()
+    warnings.simplefilter("ignore")
+    given, when, seconds, memory = (sys.stdin.readline().rstrip("\n") for _ in range(4))
+    folder = Path(given)
     exchange = Exchange.load(folder)
     reader = Reader.of_open_folder(folder / "contents")
     os.chdir(folder / FOLDER)
     engine = next(each for each in engines() if each.ID == ENGINE)
     lacking = frozenset(name for name, module in OPTIONAL.items() if not _installed(module))
     _warm(engine)
-    missing = confine(seconds=SECONDS, memory=MEMORY)
+    missing = confine(seconds=int(seconds), memory=int(memory))
     WATCH.seconds, WATCH.refused = ALL_SECONDS, frozenset(exchange.unrenderable)
     refusal = _outside(engine) or ("; ".join(missing) if when == "auto" else "")
     models = dict(_jobs(pairs(exchange, reader), engine, every=when == "always"))
@@ -135,8 +138,7 @@ def _jobs(found: tuple[Pair, ...], engine: Engine, *, every: bool) -> Iterator[t
         if pair.head is None:
             continue
         sides = [model for model in (pair.base, pair.head) if model is not None and model.files]
-        names = {name for model in sides for name in model.files if is_tokenizer_file(name)}
-        if every or names - pair.head.settled:
+        if every or pair.base is None or identity(pair.base.files) != identity(pair.head.files):
             yield from ((Job(pair.name, model.revision), model) for model in sides if engine.applies(model))
 
 

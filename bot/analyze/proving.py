@@ -13,26 +13,29 @@ from typing import Literal
 import msgspec
 
 from bot.analyze import child, jail
-from bot.analyze.proof import ENGINE, Job, Tried, is_loaded, is_tokenizer_file, not_tried, split
+from bot.analyze.proof import ENGINE, Job, Tried, identity, is_loaded, not_tried, split
 from bot.analyze.records import Proof, Unchecked
 from bot.errors import UsageError
 from bot.place import Revision
-from bot.snapshot import Exchange, Snapshot
+from bot.snapshot import Exchange, File, Snapshot
 
 When = Literal["auto", "always", "never"]
 """Prove where a tokenizer or template changed, in every compared model folder, or nothing."""
 
 FOLDER = "proof"
-SECONDS = 120.0  # start-up included
+# Limits of the process, start-up included: seconds until it is killed, seconds of processor time, bytes of address space.
+SECONDS = 120.0
+PROCESSOR = 100
+MEMORY = 4 << 30
 
 # Packages that predictions take as absent: they would change what is loaded (mistral_common), or take time and memory that no tokenizer needs.
 # What limits the process that reads a repository, and keeps typing_extensions from it, is not for a library of this size.
-_PROGRAM = (
+PROGRAM = (
     "import sys; own = sys.argv.pop(1); own in sys.path or sys.path.insert(0, own); "
     "sys.modules.update(dict.fromkeys(('torch', 'tensorflow', 'jax', 'flax', 'mistral_common'))); "
     "import runpy; runpy.run_module('bot.analyze.prover', run_name='__main__', alter_sys=True)"
 )
-_SETTINGS = {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HOME": "/nonexistent"}
+SETTINGS = {"HF_HUB_OFFLINE": "1", "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HOME": "/nonexistent"}
 
 
 def prove(
@@ -53,15 +56,15 @@ def prove(
             raise UsageError(f"--prove always: {ENGINE} is not installed; {cure}") from error
         return (), (_nothing("it is not installed", changed=False),)
     try:
-        _lay_out(folder, exchange)
+        lay_out(folder, exchange)
     except OSError as error:
         return (), (_nothing(f"the files could not be laid out ({error.strerror})", changed=True),)
-    running = child.start(environment, _PROGRAM, _SETTINGS)
+    running = child.start(environment, PROGRAM, SETTINGS)
     try:
-        ended = jail.once(running, f"{folder}\n{when}\n", SECONDS)
+        ended = jail.once(running, f"{folder}\n{when}\n{PROCESSOR}\n{MEMORY}\n", SECONDS)
     finally:
         child.end(running)
-    return _results(ended, version)
+    return results(ended, version)
 
 
 def kept_in(revision: Revision, folder: str) -> str:
@@ -81,18 +84,15 @@ def _changed(exchange: Exchange) -> bool:
 
 
 def _tokenizers(snapshot: Snapshot) -> dict[str, frozenset[tuple[str, str]]]:
-    """Name and identity of the tokenizer and template files by folder."""
-    found: dict[str, set[tuple[str, str]]] = {}
+    """What makes the tokenizer and its templates, by folder."""
+    found: dict[str, dict[str, File]] = {}
     for file in snapshot.files:
         folder, name = split(file.path)
-        if is_tokenizer_file(name):
-            found.setdefault(folder, set()).add((name, file.oid or file.content or ""))
-        else:
-            found.setdefault(folder, set())
-    return {folder: frozenset(files) for folder, files in found.items()}
+        found.setdefault(folder, {})[name] = file
+    return {folder: identity(files) for folder, files in found.items()}
 
 
-def _lay_out(folder: Path, exchange: Exchange) -> None:
+def lay_out(folder: Path, exchange: Exchange) -> None:
     """Give the files that loading may open their names again, below `folder`, without copying a byte where the file system can link."""
     jail.open_contents(folder)
     places: dict[Revision, Snapshot] = {"base": exchange.base, "head": exchange.head}
@@ -111,7 +111,8 @@ def _lay_out(folder: Path, exchange: Exchange) -> None:
                 shutil.copyfile(source, place)
 
 
-def _results(ended: jail.Ended, version: str) -> tuple[tuple[Proof, ...], tuple[Unchecked, ...]]:
+def results(ended: jail.Ended, version: str) -> tuple[tuple[Proof, ...], tuple[Unchecked, ...]]:
+    """What the process had done when it ended, and a row for everything that it had left to do."""
     lines = ended.output.split(b"\n")[:-1]  # behind the last line end stands what was cut off
     if not lines:
         return (), (_nothing(_why(ended), changed=True),)
@@ -128,10 +129,11 @@ def _why(ended: jail.Ended) -> str:
     if ended.reason:
         return ended.reason
     status = ended.status or 0
-    if status == -signal.SIGXCPU or status == -signal.SIGKILL:
-        return "it took more than its processor time"
-    words = ended.errors.rstrip().rpartition("\n")[2][:300]
-    return f"it was ended by signal {-status}" if status < 0 else f"the process ended with {words!r}"
+    if status == -signal.SIGXCPU:
+        return f"it took more than {PROCESSOR} s of processor time"
+    if status < 0:
+        return f"the process was ended by {signal.Signals(-status).name}"
+    return f"the process ended with {ended.errors.rstrip().rpartition(chr(10))[2][:300]!r}"
 
 
 def _nothing(reason: str, *, changed: bool) -> Unchecked:
