@@ -130,3 +130,8 @@ def test_sglang_puts_the_pre_tokenizer_of_the_file_back() -> None:
 def test_a_file_with_tekken_beside_it_is_not_told_for_sglang() -> None:
     given = model({**files({"tokenizer_class": "LlamaTokenizerFast"}, model_type="mistral"), "tekken.json": "{}"})
     assert isinstance(encoded_by_sglang(given, TEXTS), Unknown)
+
+
+def test_special_tokens_that_may_be_split_are_not_told() -> None:
+    given = model(files({"tokenizer_class": "PreTrainedTokenizerFast", "split_special_tokens": True}))
+    assert isinstance(encoded(given, OF_SERVERS, TEXTS), Unknown)

@@ -78,18 +78,19 @@ def _built(cls: Any, given: dict[str, Any]) -> dict[str, Any]:
     merges: dict[str, Any] = {"merges": [("a", "b")]} if "merges" in inspect.signature(cls.__init__).parameters else {}
     try:
         made = cls(vocab=vocab, **merges, **_STRINGS, **given, post_processor=_PROBE)
-        bare = cls(vocab=vocab, **merges, **_STRINGS, **given)
+        bare_ends = _bare(cls, vocab, {**merges, **given})
     except Exception:  # noqa: BLE001 - a class that is made otherwise: nothing is said of it
         return {}
     state = json.loads(made.backend_tokenizer.to_str())
     model = state["model"]
     if model["type"] not in ("BPE", "WordPiece") or model["vocab"] != vocab or len(model.get("merges", ())) != len(merges):
         return {}
-    template, without = state["post_processor"], json.loads(bare.backend_tokenizer.to_str())["post_processor"]
+    template = state["post_processor"]
     kept = template == json.loads(_PROBE.__getstate__())
-    ends, bare_ends = (None, _ends(without)) if kept else (_ends(template), _ends(without))
+    ends = None if kept else _ends(template)
     if (ends is None and not kept) or bare_ends is None:
         return {}
+    flagged = [_bare(cls, vocab, {**merges, **given, "add_bos_token": on, "add_eos_token": on}) for on in (True, False)]
     return {
         "model": model["type"],
         "model_options": {name: _role(model[name]) for name in _OPTIONS if name in model},
@@ -98,7 +99,14 @@ def _built(cls: Any, given: dict[str, Any]) -> dict[str, Any]:
         # What it puts around a text: by role, null for the text; null as a whole where the post-processor of the file stays.
         "ends": ends,
         "ends_without_file": bare_ends,
+        # Whether add_bos_token and add_eos_token decide where there is no file.
+        "flags": flagged == [["bos_token", None, "eos_token"], [None]],
     }
+
+
+def _bare(cls: Any, vocab: dict[str, int], given: dict[str, Any]) -> list[str | None] | None:
+    """What a class puts around a text where no file gives it a post-processor."""
+    return _ends(json.loads(cls(vocab=vocab, **_STRINGS, **given).backend_tokenizer.to_str())["post_processor"])
 
 
 def _role(value: Any) -> Any:

@@ -21,8 +21,7 @@ Texts = Mapping[str, tuple[int, ...]]
 class Backend(msgspec.Struct, frozen=True):
     """A tokenizer of the library, as JSON texts of its parts; `added` are its added tokens with the ids that they are to have, by id.
 
-    `verbatim` says that text which is a special token is split like any other, `ends` whether the post-processor puts tokens around a text.
-    `truncation` and `padding` are null where callers reset them.
+    `ends` says whether the post-processor puts tokens around a text; `truncation` and `padding` are null where callers reset them.
     """
 
     model: bytes
@@ -30,7 +29,6 @@ class Backend(msgspec.Struct, frozen=True):
     pre_tokenizer: bytes = b"null"
     post_processor: bytes = b"null"
     added: tuple[tuple[int, AddedToken], ...] = ()
-    verbatim: bool = False
     ends: bool = True
     truncation: bytes = b"null"
     padding: bytes = b"null"
@@ -96,7 +94,6 @@ def _ids(whole: str, backend: Backend, texts: tuple[str, ...]) -> Texts | Failed
             return Failed("the library of another version numbers its added tokens differently")
         if getattr(made.model, "dropout", None):
             return Failed("its model drops merges by chance")
-        made.encode_special_tokens = backend.verbatim
         return {text: tuple(made.encode(text, add_special_tokens=backend.ends).ids) for text in texts}
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise

@@ -27,6 +27,7 @@ class _Built(msgspec.Struct, frozen=True):
     pre_tokenizer: Any
     ends: list[str | None] | None
     ends_without_file: list[str | None]
+    flags: bool
     options: dict[str, bool] = {}
     with_: dict[str, dict[str, Any]] = msgspec.field(name="with", default_factory=dict[str, dict[str, Any]])
 
@@ -51,7 +52,7 @@ def rebuilt(file: File | None, tokenizer: Loaded, config: Mapping[str, Any], ver
     ends = row.ends
     if file is None:
         vocab, merges, post = msgspec.json.encode(tokenizer.pieces), b"[]", b"null"
-        ends = _stated_ends(row, config, tokenizer) if ends is None else ends
+        ends = _stated_ends(row, config, tokenizer) if row.flags else ends
     else:
         try:
             part = msgspec.json.decode(file.model, type=_ModelPart)

@@ -145,13 +145,10 @@ def _backend(model: Model, tokenizer: Loaded, version: str, engine: Engine, larg
         made = as_it_stands(file)
     else:
         made = rebuilt(file, tokenizer, config, version)
-    verbatim = config.get("split_special_tokens") is True
     added = tuple(
         (token.id, token.token if numbers(version) >= _SEARCHES_BY_LAST else _older(token)) for token in tokenizer.added
     )
-    if verbatim and numbers(version) < _SEARCHES_BY_LAST:
-        raise NotKnownError("which tokens an older library splits like text is not known")
-    made = msgspec.structs.replace(made, added=added, verbatim=verbatim)
+    made = msgspec.structs.replace(made, added=added)
     return _repaired(made, file, tokenizer, config) if engine == "sglang" else made
 
 
@@ -164,8 +161,8 @@ def _older(token: LoadedToken) -> AddedToken:
 
 def _check(config: Mapping[str, Any]) -> None:
     """Refuse what makes calls fail or depends on more."""
-    if not isinstance(config.get("split_special_tokens", False), bool):
-        raise NotKnownError("split_special_tokens is no boolean")
+    if config.get("split_special_tokens", False) is not False:
+        raise NotKnownError("split_special_tokens may split special tokens like any text")
     if not isinstance(config.get("model_max_length", 0), int | float):
         raise NotKnownError("model_max_length is no number")
     if config.get("fix_mistral_regex"):
