@@ -15,6 +15,8 @@ from bot.analyze.engines.loaded import Loaded
 
 # The classes that take the file as it stands, but for the space in front (4.57.6, and in 4.46.3 two classes) and Bert's options.
 _FILE = ("PreTrainedTokenizerFast", "Qwen2TokenizerFast", "T5TokenizerFast", "GPT2TokenizerFast", "BertTokenizerFast")
+# The classes that set the space in front themselves in 4.46.3.
+_PUSHES = ("GPT2TokenizerFast", "GPTNeoXTokenizerFast")
 # The classes that put BOS and EOS around a text by flags, and the flags where none are stated.
 _FLAGS = {
     "LlamaTokenizerFast": (True, False),
@@ -31,11 +33,17 @@ def of_4(file: File, tokenizer: Loaded, config: Mapping[str, Any], version: str)
     flags = _FLAGS.get(name)
     if name not in _FILE and flags is None:
         raise NotKnownError(f"what {name} of {version} makes of the file is not known")
-    prefix = config.get("add_prefix_space", None if name in ("LlamaTokenizerFast", "T5TokenizerFast") else False)
+    from_slow = name in ("LlamaTokenizerFast", "T5TokenizerFast")
+    prefix = config.get("add_prefix_space", None if from_slow else False)
+    if from_slow and prefix is not None:
+        raise NotKnownError(f"{name} is then converted from tokenizer.model")
     if prefix is True and name == "CohereTokenizerFast":
         raise NotKnownError("CohereTokenizerFast changes its pre-tokenizer for add_prefix_space")
-    everywhere = numbers(version) >= (4, 57) or name in ("GPT2TokenizerFast", "GPTNeoXTokenizerFast")
-    if everywhere and isinstance(prefix, bool):
+    if name in _PUSHES and numbers(version) < (4, 57) and (made.pre_tokenizer == b"null" or not isinstance(prefix, bool)):
+        raise NotKnownError(
+            f"{name} of {version} fails without a pre-tokenizer or with an add_prefix_space that is neither true nor false"
+        )
+    if isinstance(prefix, bool) and (numbers(version) >= (4, 57) or name in _PUSHES):
         made = _with_prefix(made, add=prefix)
     if name == "BertTokenizerFast":
         made = _with_bert_options(made, config)

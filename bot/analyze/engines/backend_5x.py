@@ -52,7 +52,7 @@ def rebuilt(file: File | None, tokenizer: Loaded, config: Mapping[str, Any], ver
     ends = row.ends
     if file is None:
         vocab, merges, post = msgspec.json.encode(tokenizer.pieces), b"[]", b"null"
-        ends = _stated_ends(row, config, tokenizer) if row.flags else ends
+        ends = _stated_ends(row, config, tokenizer, version) if row.flags else ends
     else:
         try:
             part = msgspec.json.decode(file.model, type=_ModelPart)
@@ -68,19 +68,20 @@ def rebuilt(file: File | None, tokenizer: Loaded, config: Mapping[str, Any], ver
     return made if ends is None else with_ends(made, ends, tokenizer)
 
 
-def _stated_ends(row: _Built, config: Mapping[str, Any], tokenizer: Loaded) -> list[str | None]:
-    """What is put around a text without a tokenizer.json, where flags count; a flag for a role that nothing fills is dropped."""
+def _stated_ends(row: _Built, config: Mapping[str, Any], tokenizer: Loaded, version: str) -> list[str | None]:
+    """What is put around a text without a tokenizer.json, where flags count; a flag for a role that nothing fills is dropped, but raises in 5.0.0."""
     flags = {name: bool(config.get(f"add_{name}", name in row.ends_without_file)) for name in ("bos_token", "eos_token")}
+    if numbers(version) < (5, 5) and flags["bos_token"] and "bos_token" not in tokenizer.roles:
+        raise NotKnownError("add_bos_token without a token for it may be refused")
     return flagged(**{name[:3]: flag and name in tokenizer.roles for name, flag in flags.items()})
 
 
 def _row(name: str, version: str, config: Mapping[str, Any]) -> _Built:
     """What a class builds in a version, with the options of tokenizer_config.json."""
-    table = _table()
-    runs = table.classes.get(name, {})
+    runs = table().classes.get(name, {})
     at = numbers(version)
     row = next((row for since, row in reversed(runs.items()) if numbers(since) <= at), None)
-    if row is None or version not in table.versions:
+    if row is None or version not in table().versions:
         raise NotKnownError(f"what {name} of {version} builds around its vocabulary is not known")
     given: dict[str, Any] = {}
     for option, nullable in row.options.items():
@@ -103,5 +104,6 @@ def _role_string(value: Any, tokenizer: Loaded) -> Any:
 
 
 @cache
-def _table() -> _Table:
+def table() -> _Table:
+    """What classes build, by name and the version from which on it holds."""
     return msgspec.json.decode(_TABLE.read_bytes(), type=_Table)

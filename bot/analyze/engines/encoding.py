@@ -9,9 +9,10 @@ from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 
+from bot.analyze.engines import backend
 from bot.analyze.engines.backend import Backend, Failed, encode
 from bot.analyze.engines.backend_4x import of_4
-from bot.analyze.engines.backend_5x import rebuilt
+from bot.analyze.engines.backend_5x import rebuilt, table
 from bot.analyze.engines.backend_parts import File, NotKnownError, as_it_stands, file_of, flagged, numbers, with_ends
 from bot.analyze.engines.loaded import Loaded, LoadedToken, Refused, loaded
 from bot.analyze.model import mlc
@@ -37,6 +38,12 @@ _FLAGS_SGLANG = (
     "GemmaTokenizerFast",
     "CohereTokenizerFast",
 )
+
+
+def warm() -> None:
+    """Read and import what is needed when it is first used: afterwards files may be out of reach."""
+    table()
+    backend.warm()
 
 
 def encoded(model: Model, version: str, texts: tuple[str, ...], *, largest: int = LARGEST) -> Answer[Encoded]:
