@@ -3,29 +3,32 @@
 import re
 
 from bot.analyze.engines.config_fields import refused
+from bot.analyze.engines.loaded import V4, V5, Loaded, Refused, loaded
 from bot.analyze.inspection import Declaration, Load, Said, TokenRow
 from bot.analyze.model.declared import Declared, declared
 from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model, fact
-from bot.analyze.engines.loaded import V4, V5, VERSIONS, Loaded, Refused, loaded
 from bot.analyze.model.picks import picks
 from bot.analyze.model.rope import lacking, ropes
 from bot.analyze.model.templates import in_force
 from bot.analyze.model.tokenizer_class import rebuilds
 from bot.analyze.model.tokenizer_file import TokenizerFile, number
-from bot.analyze.model.tokens import tokenizer_file, tokens
+from bot.analyze.model.tokens import needs_remote_code, tokenizer_file, tokens
 from bot.analyze.tables import config_eos
 from bot.answer import Answer, Known, Unknown
 from bot.place import Place
 
 LIBRARY = "tokenizers"
 CODE = "tokenizer in Python"
+_CONFIG_FIRST = "config.json is read first"
 _MARKER = re.compile(r"<[^<>\s]{1,60}>|\[[A-Z_/]{2,40}\]|<\|[^<>]{1,60}\|>|<｜[^<>]{1,60}｜>")
 
 
 @fact
 def _by_version(model: Model) -> dict[str, Answer[Loaded | Refused]]:
-    return {version: loaded(model, version) for version in VERSIONS}
+    if needs_remote_code(model):
+        return dict.fromkeys((V4, V5), Unknown("the tokenizer is code of the repository, which is not run"))
+    return {version: loaded(model, version) for version in (V4, V5)}
 
 
 def loads(model: Model) -> tuple[Load, ...]:
@@ -42,10 +45,9 @@ def _load(model: Model, version: str, answer: Answer[Loaded | Refused]) -> Load:
     if not isinstance(answer, Known):
         return Load(version=version, loads=None, reason=answer.reason if isinstance(answer, Unknown) else "there is no tokenizer")
     if isinstance(answer.value, Refused):
-        return Load(version=version, loads=False, reason=answer.value.reason)
+        fault = _config_fault(model) if version == V5 and answer.value.reason.startswith(_CONFIG_FIRST) else ""
+        return Load(version=version, loads=False, reason=f"{_CONFIG_FIRST}: {fault}" if fault else answer.value.reason)
     found = answer.value
-    if version == V5 and (fault := _config_fault(model)):
-        return Load(version=version, loads=False, reason=f"config.json is read first: {fault}")
     reason = "there is no vocabulary file: it holds nothing but added tokens" if found.hollow else ""
     return Load(
         version=version,

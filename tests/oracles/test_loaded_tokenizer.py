@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from bot.analyze.describe_tokens import loads
-from bot.analyze.engines.loaded import V5, VERSIONS, Loaded, Refused, loaded
+from bot.analyze.engines.loaded import V4, V5, Loaded, Refused, loaded
 from bot.answer import Known
 from tests.conftest import SHARED
 from tests.models import model, model_of
@@ -21,6 +21,7 @@ from tests.oracles.records import folder_of
 
 TEXTS = ("<|a|>", "<|b|>", "<|c|>", "<s>", "</s>", "ab", "<unk>")
 LETTERS = {letter: i for i, letter in enumerate("abcdefgh")}
+RECORDED = ("4.46.3", "4.57.6", "5.0.0", "5.5.0", "5.15.1", "5.24.0")
 FLAGS = ("special", "single_word", "lstrip", "rstrip", "normalized")
 
 texts = st.sampled_from(TEXTS)
@@ -112,7 +113,7 @@ def test_added_and_special_tokens_are_those_of_transformers(files: dict[str, str
 
 
 @pytest.mark.needs("shared")
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", RECORDED)
 def test_a_record_of_a_real_load_agrees(version: str) -> None:
     counts: Counter[str] = Counter()
     wrong: list[str] = []
@@ -130,7 +131,7 @@ def test_a_record_of_a_real_load_agrees(version: str) -> None:
 
 
 @pytest.mark.needs("shared")
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", [V4, V5])
 def test_what_is_said_to_load_does_and_what_is_not_does_not(version: str) -> None:
     wrong: list[str] = []
     counts: Counter[bool | None] = Counter()

@@ -1,30 +1,31 @@
 """What a tokenizer of transformers is once it is loaded: its class, its added tokens by id, its special tokens.
 
-Worked out without loading it, from the order in which transformers registers tokens. Read and run: 4.57.6
-tokenization_utils_fast.py:98-206; 5.24.0 tokenization_utils_tokenizers.py:105-180 and 376-530.
+Worked out without loading it, from the order in which transformers registers tokens. Read and run: 4.46.3 and 4.57.6
+tokenization_utils_fast.py:98-206; 5.0.0 to 5.24.0 tokenization_utils_tokenizers.py (105-180 and 376-530 in 5.24.0).
 """
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
-from bot.analyze.engines.registration import searched
-from bot.analyze.model.folder import Model
-from bot.analyze.model.given import Given, RefusedError, given, text
-from bot.analyze.model.merges import taken_merge
-from bot.analyze.model.picks import picks
-from bot.analyze.model.sentencepiece import NotPieces
-from bot.analyze.model.sentencepiece import read as read_pieces
-from bot.analyze.model.tokenizer_class import FILE, REGISTER_AGAIN, rebuilds, row
-from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile, number
-from bot.analyze.model.tokens import ROLES, needs_remote_code, refusal, tokenizer_file
-from bot.analyze.tables import tokenizers_of_4
-from bot.answer import Answer, Known, Missing, Unknown
+from bot.analyze.engines.auto_class import auto_class
+from bot.analyze.engines.registration import batches, searched
+from bot.analyze.engines.vocabulary import Start, listed, start
+from bot.analyze.model.folder import Model, fact
+from bot.analyze.model.given import Given, RefusedError, given, stated, text
+from bot.analyze.model.tokenizer_classes import FILE, ClassRow, number, release
+from bot.analyze.model.tokenizer_classes import VERSIONS as ALL
+from bot.analyze.model.tokenizer_file import AddedToken, TokenizerFile
+from bot.analyze.model.tokenizer_file import number as numbered
+from bot.analyze.model.tokens import ROLES
+from bot.answer import Answer, Known, Unknown
 
 V4, V5 = "4.57.6", "5.24.0"
-VERSIONS = (V4, V5)
+VERSIONS = ALL
+"""The versions that are known, oldest first."""
 _FILES = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json")
+_SIDES = ("right", "left")
 
 
 class LoadedToken(msgspec.Struct, frozen=True):
@@ -64,195 +65,106 @@ class Refused(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-class _Start(msgspec.Struct, frozen=True):
-    """The vocabulary that the tokenizer starts with, and the added tokens that come with it.
-
-    `pieces` are those of a SentencePiece model that become special tokens, `roles` those that it gives itself.
-    """
-
-    file: TokenizerFile
-    added: tuple[AddedToken, ...] = ()
-    hollow: bool = False
-    minimal: tuple[str, ...] = ()
-    pieces: tuple[AddedToken, ...] = ()
-    roles: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
-
-
 def loaded(model: Model, version: str) -> Answer[Loaded | Refused]:
     """What AutoTokenizer of that version (one of VERSIONS) makes of a folder while remote code is not trusted."""
+    every = _every(model)
+    if version not in every:
+        every[version] = _loaded(model, version)
+    return every[version]
+
+
+@fact
+def _every(_: Model) -> dict[str, Answer[Loaded | Refused]]:
+    """What was worked out of a folder, by version."""
+    return {}
+
+
+def _loaded(model: Model, version: str) -> Answer[Loaded | Refused]:
     for name in _FILES:
         document = model.document(name)
         if isinstance(document, Unknown):
             return Unknown(f"{name} {document.reason}", document.places)
-        if isinstance(document, Known) and not model.readable(name):
-            return Unknown(f"{name} holds no JSON object", (model.place(name),))
     places = (model.place("tokenizer_config.json"),)
     try:
-        name = _class_of_4(model) if version == V4 else _class_of_5(model, version)
-        if isinstance(name, Unknown):
-            return name
-        start = _start(model, name, five=version != V4)
-        if isinstance(start, Unknown):
-            return start
-        about = row(name) if version != V4 else tokenizers_of_4()["fast"][name]
-        pad = "" if about.get("no_pad") else start.file.pad_token
-        defaults = {**start.roles, **about.get("roles", {})}
-        said = given(model, _listed(model), defaults, five=version != V4, pad=pad, pieces=start.pieces)
-        return Known(_filled(start, said, name, five=version != V4), places)
+        names = auto_class(model, version)
+        if isinstance(names, Unknown):
+            return names
+        first, *others = names
+        try:
+            return _of_class(model, first, version)
+        except RefusedError as error:
+            if not others:
+                raise
+            return _second(model, others[0], version, error)
     except RefusedError as error:
-        return Known(Refused(str(error)), places)
+        return Known(Refused(str(error), error.error), places)
 
 
-def _class_of_5(model: Model, version: str) -> str | Unknown:
-    name = picks(model).get(version)
-    if needs_remote_code(model) or name is None:
-        return Unknown("the tokenizer is code of the repository, which is not run")
-    if row(name).get("python"):
-        return Unknown(f"{name} is written in Python, which is not modelled")
-    if row(name).get("more"):
-        return Unknown(f"{name} brings special tokens of its own along")
-    return name
+def _second(model: Model, name: str, version: str, error: RefusedError) -> Answer[Loaded | Refused]:
+    """What the declared class makes of a folder that the first one refused, as 5.0 to 5.5 try it."""
+    if name == "PythonBackend" and error.error in ("ValueError", "Exception"):
+        raise RefusedError("the class that is declared cannot be made without a vocabulary of its own", "NotImplementedError")
+    if name in ("PythonBackend", FILE):
+        raise error
+    return _of_class(model, name, version)
 
 
-def _class_of_4(model: Model) -> str | Unknown:
-    """The class of 4.57.6: the one that is declared, with Fast behind it, else that of the model type (models/auto/tokenization_auto.py:1040-1180)."""
-    table = tokenizers_of_4()
-    if needs_remote_code(model):
-        return Unknown("the tokenizer is code of the repository, which is not run")
-    config = model.mapping("config.json")
-    declared = model.mapping("tokenizer_config.json").get("tokenizer_class") or config.get("tokenizer_class")
-    if declared is None:
-        kind = config.get("model_type")
-        if not isinstance(kind, str) or kind not in table["mapping"]:
-            raise RefusedError("no tokenizer_class is stated, and 4.57.6 has none for the model type")
-        declared = table["mapping"][kind]
-    if not isinstance(declared, str):
-        return Unknown("tokenizer_class is no text")
-    name = next((n for n in (declared.removesuffix("Fast") + "Fast", declared) if n in table["names"]), None)
-    if name is None:
-        raise RefusedError(f"Tokenizer class {declared} does not exist or is not currently imported")
-    if name not in table["fast"]:
-        return Unknown(f"{name} is written in Python, which is not modelled")
-    if table["fast"][name]["more"]:
-        return Unknown(f"{name} brings special tokens of its own along")
-    return name
-
-
-def _listed(model: Model) -> tuple[AddedToken, ...]:
-    """The tokens of tokenizer.json."""
-    file = tokenizer_file(model)
-    return file.value.added if isinstance(file, Known) and isinstance(file.value, TokenizerFile) else ()
-
-
-def _start(model: Model, name: str, *, five: bool) -> _Start | Unknown:
-    file = tokenizer_file(model)
-    if isinstance(file, Unknown):
-        return Unknown(f"tokenizer.json {file.reason}", file.places)
-    builds = five and rebuilds(name)
-    if isinstance(file, Missing):
-        return _without_file(model, name, five=five)
-    if isinstance(file.value, NotTokenizer):
-        return Unknown(f"tokenizer.json {file.value.message}", file.places)
-    # A class that builds its own pipeline takes vocabulary and merges only, and hands them to the same library.
-    read = file.value
-    taken = taken_merge(read.merges, read.vocab) if builds and read.merges is not None else ""
-    refused = ("", taken) if builds and taken else None if builds else refusal(model)
-    if refused is not None:
-        raise RefusedError(f"tokenizer.json is refused by the tokenizers library: {refused[1]}")
-    return _Start(file.value, () if builds else file.value.added)
-
-
-def _without_file(model: Model, name: str, *, five: bool) -> _Start | Unknown:
-    others = [key for key in model.files if key.endswith((".model", ".tiktoken")) or key == "tekken.json"]
-    if others == ["tokenizer.model"] and name in (FILE, "LlamaTokenizer", "LlamaTokenizerFast"):
-        return _of_pieces(model, name, five=five)
-    if others:
-        return Unknown(f"the vocabulary of {others[0]} is not read for {name}")
-    if model.has("vocab.json") and model.has("merges.txt"):
-        vocab = model.mapping("vocab.json")
-        if not vocab or not all(isinstance(number, int) for number in vocab.values()):
-            return Unknown("vocab.json could not be read")
-        return _Start(TokenizerFile(vocab, len(vocab), ()))
-    if any(model.has(key) for key in ("vocab.json", "merges.txt", "vocab.txt")):
-        return Unknown("there is no tokenizer.json, and other vocabulary files are not modelled")
-    if not five or name == FILE:
-        raise RefusedError("there is no vocabulary file")
-    minimal = row(name).get("minimal")
-    if minimal is None:
-        return Unknown(f"there is no vocabulary file, and what {name} starts with is not known")
-    return _Start(TokenizerFile({}, 0, ()), hollow=True, minimal=tuple(minimal))
-
-
-def _of_pieces(model: Model, name: str, *, five: bool) -> _Start | Unknown:
-    """A tokenizer made of tokenizer.model alone, given that sentencepiece and protobuf are installed.
-
-    4.57.6 convert_slow_tokenizer.py:611-627 and the vocabulary of its LlamaConverter; 5.24.0 convert_slow_tokenizer.py:128-156 and
-    tokenization_utils_tokenizers.py:305-372.
-    """
-    answer = model.parsed("tokenizer.model", read_pieces)
-    if not isinstance(answer, Known):
-        return Unknown(f"tokenizer.model {answer.reason if isinstance(answer, Unknown) else 'is not there'}", answer.places)
-    pieces = answer.value
-    if isinstance(pieces, NotPieces):
-        return Unknown(f"tokenizer.model {pieces.message}", answer.places)
-    decoder = model.mapping("tokenizer_config.json").get("added_tokens_decoder")
-    rows = cast("dict[str, Any]", decoder) if isinstance(decoder, dict) else {}
-    stated = {int(key): row.get("content") for key, row in rows.items() if key.isdecimal() and isinstance(row, dict)}
-    names = {i: string for i, string in stated.items() if isinstance(string, str) and i < len(pieces.texts)}
-    texts = dict(enumerate(pieces.texts))
-    control = tuple(AddedToken(texts[i], i, special=True) for i in pieces.control)
-    user = tuple(AddedToken(texts[i], i, special=False) for i in pieces.user)
-    marked = tuple(sorted((*control, *user), key=lambda token: token.id))
-    if not five:
-        return _Start(_vocabulary({**texts, **{i: names[i] for i in range(3) if i in names}}), marked)
-    if name != FILE:
-        return _Start(_vocabulary(texts), pieces=marked)
-    kept = {string for i, string in texts.items() if i not in names}
-    renamed = {i: string for i, string in names.items() if string not in kept}
-    return _Start(_vocabulary({**texts, **renamed}), pieces=control, roles=pieces.roles)
-
-
-def _vocabulary(texts: Mapping[int, str]) -> TokenizerFile:
-    vocab = {string: i for i, string in texts.items()}
-    return TokenizerFile(vocab, len(vocab), ())
-
-
-def _filled(start: _Start, said: Given, name: str, *, five: bool) -> Loaded:
-    """Register the tokens in the order of the library: those of the file, those declared by id, the roles, the others."""
-    file = start.file
-    if start.hollow:
-        # Of two roles with one string the class's table keeps the later id, and what is added next collides with it.
-        pieces = {text(said.named.get(role, role)): i for i, role in enumerate(start.minimal)}
-        file = TokenizerFile(pieces, len(pieces), ())
-    ids = number(file, start.added)
-    flags = {token.content: token for token in start.added if token.content}
-    # Every declared token is registered again: the test for those that are there compares tokens with ids and never finds one.
-    new = [token for _, token in sorted(said.declared.items())]
-    known = {*flags, *(token.content for token in new)}
-    # 4.57.6 looks for the token itself in a list of strings: one with flags of its own is never found there.
-    stated = (*said.named.values(), *said.more)
-    if not five:  # of several tokens with one string the first counts
-        stated = tuple({text(value): value for value in reversed(stated)}[string] for string in dict.fromkeys(map(text, stated)))
-    strange = [value for value in stated if text(value) not in known or (not five and isinstance(value, AddedToken))]
-    new += [v if isinstance(v, AddedToken) else AddedToken(v, 0, special=True, normalized=False) for v in strange]
-    special = frozenset(said.special)
-    named = frozenset(map(text, said.named.values())) if five else special
-    new = [msgspec.structs.replace(token, special=token.special or token.content in named) for token in new]
-    flags.update({token.content: token for token in new if token.content})
-    ids = number(file, tuple(new), ids)
-    batches = [start.added, tuple(new)]
-    if five and name in REGISTER_AGAIN:
-        # Qwen2Tokenizer hands over strings, CohereTokenizer tokens with flags of their own.
-        again = tuple(
-            msgspec.structs.replace(v, special=True)
-            if isinstance(v, AddedToken) and name != "Qwen2Tokenizer"
-            else AddedToken(text(v), 0, special=True)
-            for v in stated
+def _of_class(model: Model, name: str, version: str) -> Answer[Loaded | Refused]:
+    """The tokenizer as a class makes it. Raises RefusedError where it refuses."""
+    row = release(version).classes.get(name)
+    if row is None:
+        raise RefusedError("the class does not exist", "AttributeError")
+    if row.kind in ("python", "absent"):
+        return Unknown(
+            f"{name} is written in Python, which is not modelled" if row.kind == "python" else f"{name} needs another package"
         )
-        flags.update({token.content: token for token in again})
-        ids = number(file, again, ids)
-        batches.append(again)
-    ways = searched(batches)
+    _read_templates(model, version)
+    decoder = "added_tokens_decoder" in model.mapping("tokenizer_config.json")
+    said = stated(model, version, listed(model, read=not decoder))
+    begun = start(model, name, row, said, version)
+    if isinstance(begun, Unknown):
+        return begun
+    if row.more:
+        return Unknown(f"{name} brings special tokens of its own along")
+    pad = "" if row.no_pad else begun.file.pad_token
+    taken = given(said, version, {**begun.roles, **row.roles}, pad=pad, pieces=begun.pieces)
+    _hold_sides(said.values)
+    return Known(_filled(begun, taken, row, name, version), (model.place("tokenizer_config.json"),))
+
+
+def _read_templates(model: Model, version: str) -> None:
+    """Template files are read first, by 4.47 and newer, and have to be UTF-8."""
+    if number(version) < (4, 47):
+        return
+    for name in model.files:
+        folder, _, file = name.rpartition("/")
+        if name == "chat_template.jinja" or (folder == "additional_chat_templates" and file.endswith(".jinja")):
+            content = model.content(name)
+            try:
+                _ = content.value.decode("utf-8") if isinstance(content, Known) else ""
+            except UnicodeDecodeError as error:
+                raise RefusedError(f"{name} is not UTF-8 text ({error.reason})", "UnicodeDecodeError") from error
+
+
+def _hold_sides(values: Mapping[str, Any]) -> None:
+    for name in ("padding_side", "truncation_side"):
+        if values.get(name, "right") not in _SIDES:
+            raise RefusedError(f"{name} is neither right nor left", "ValueError")
+
+
+def _filled(begun: Start, said: Given, row: ClassRow, name: str, version: str) -> Loaded:
+    """Register the tokens in the order of the library: those of the file, those declared by id, the roles, the others."""
+    file, five = begun.file, number(version) >= (5,)
+    if begun.hollow:
+        # Of two roles with one string the class's table keeps the later id, and what is added next collides with it.
+        pieces = {text(said.named.get(role, role)): i for i, role in enumerate(begun.minimal)}
+        file = TokenizerFile(pieces, len(pieces), ())
+    rounds = batches(begun.added, said, name, five=five, again=row.again)
+    ids: dict[str, int] = {}
+    for batch in rounds:
+        ids = numbered(file, batch, ids)
+    flags = {token.content: token for batch in rounds for token in batch}
+    ways = searched(rounds)
     added = sorted((i, string) for string, i in ids.items())
     every = {**file.vocab, **ids}
     return Loaded(
@@ -260,7 +172,7 @@ def _filled(start: _Start, said: Given, name: str, *, five: bool) -> Loaded:
         added=tuple(LoadedToken(i, string, flags[string].special, flags[string], ways[string]) for i, string in added),
         special=tuple(every[string] for string in said.special if string in every),
         size=len(every),
-        hollow=start.hollow,
-        pieces=file.vocab if start.hollow else {},
+        hollow=begun.hollow,
+        pieces=file.vocab if begun.hollow else {},
         roles={role: (text(value), every.get(text(value))) for role, value in said.named.items() if role in ROLES},
     )

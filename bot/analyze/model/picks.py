@@ -5,14 +5,13 @@ versions of the table (tools/tokenizers_5x.py).
 """
 
 from collections.abc import Iterable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from bot.analyze.model.folder import Model
-from bot.analyze.model.tokenizer_class import FILE, row
+from bot.analyze.model.folder import Model, fact
+from bot.analyze.model.tokenizer_classes import FILE, number, release
 from bot.answer import Known
 
 _TABLE = Path(__file__).parent.parent / "engines/data/transformers-5-tokenizers.json"
@@ -60,8 +59,8 @@ def picks(model: Model) -> dict[str, str]:
     declared, other = _name(tokenizer.get("tokenizer_class")), _name(config.get("tokenizer_class"))
     kind: Any = config.get("model_type")
     model_type = kind if isinstance(kind, str) else ""
-    byte_level = "LlamaTokenizer" in (declared or other) and _is_byte_level(model)
-    return {version: _pick(version, declared, other, model_type, byte_level=byte_level) for version in VERSIONS}
+    byte_level = "LlamaTokenizer" in (declared or other) and is_byte_level(model)
+    return {version: pick(version, declared, other, model_type, byte_level=byte_level) for version in VERSIONS}
 
 
 def ranges(versions: Iterable[str]) -> Iterator[str]:
@@ -74,10 +73,14 @@ def ranges(versions: Iterable[str]) -> Iterator[str]:
         yield first if first == last else f"{first} - {last}"
 
 
-def _pick(version: str, declared: str, other: str, model_type: str, *, byte_level: bool) -> str:
-    at = _number(version)
+def pick(version: str, declared: str, other: str, model_type: str, *, byte_level: bool = False) -> str:
+    """The class for the names of tokenizer_config.json and config.json, both without Fast, and a model type whose configuration loads.
+
+    `byte_level` says that tokenizer.json is one that LlamaTokenizer would spoil.
+    """
+    at = number(version)
     mapped = registered(model_type, version)
-    incorrect = _since(_TABLES.incorrect.get(model_type, {}), version, nothing=False)
+    incorrect = is_incorrect(model_type, version)
     named = declared or (other if at >= (5, 10) else "")
     if (
         at >= (5, 22)
@@ -92,25 +95,28 @@ def _pick(version: str, declared: str, other: str, model_type: str, *, byte_leve
     if named and mapped and mapped != named:
         if at < (5, 6) or (at >= (5, 7) and mapped in _GENERIC):
             return FILE
-        return _known(mapped if at >= (5, 7) and incorrect else named)
-    return _known(declared or other or mapped)
+        return known(mapped if at >= (5, 7) and incorrect else named, version)
+    return known(declared or other or release(version).by_config.get(model_type, ""), version)
 
 
-def _known(name: str) -> str:
-    return name if name not in _GENERIC and row(name) else FILE
+def is_incorrect(model_type: str, version: str) -> bool:
+    """Whether the class of a model type wins over a declared one, from 5.3 on."""
+    return _since(_TABLES.incorrect.get(model_type, {}), version, nothing=False)
+
+
+def known(name: str, version: str) -> str:
+    """The class of a name, FILE for one that is not known."""
+    return FILE if name in _GENERIC else release(version).named(name) or FILE
 
 
 def _since(runs: dict[str, Any], version: str, nothing: Any) -> Any:
     """The value that holds at a version."""
-    return next((value for since, value in reversed(runs.items()) if _number(since) <= _number(version)), nothing)
+    return next((value for since, value in reversed(runs.items()) if number(since) <= number(version)), nothing)
 
 
-@cache
-def _number(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
-
-
-def _is_byte_level(model: Model) -> bool:
+@fact
+def is_byte_level(model: Model) -> bool:
+    """Whether tokenizer.json speaks of ByteLevel anywhere (tokenization_utils_tokenizers.py:1416-1451 in 5.24.0)."""
     content = model.content("tokenizer.json")
     return isinstance(content, Known) and b'"ByteLevel"' in content.value
 

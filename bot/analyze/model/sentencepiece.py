@@ -33,9 +33,10 @@ class Pieces(msgspec.Struct, frozen=True):
 
 
 class NotPieces(msgspec.Struct, frozen=True):
-    """Why a file is no model that the library loads, in one clause."""
+    """Why a file is no model that the library loads, in one clause; `foreign` where it is no model at all, and not one with a fault."""
 
     message: str
+    foreign: bool = False
 
 
 class _BrokenError(Exception):
@@ -59,7 +60,7 @@ def read(content: bytes) -> Pieces | NotPieces:
                 byte_fallback = bool(trainer.get(_BYTE_FALLBACK, byte_fallback))
                 roles = _roles(content, trainer)
     except _BrokenError:
-        return NotPieces("is no SentencePiece model")
+        return NotPieces("is no SentencePiece model", foreign=True)
     if types.count(_UNKNOWN) != 1:
         return NotPieces("has no piece, or more than one, for unknown text")
     names = {(kind in _RESERVED, text) for text, kind in zip(texts, types, strict=True)}

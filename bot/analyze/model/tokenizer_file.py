@@ -63,7 +63,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     """The keys that the library knows; any other makes it refuse the file (run with tokenizers 0.20.3, 0.22.2 and 0.23.3)."""
 
     model: _Model
-    added_tokens: list[_Entry] = []
+    added_tokens: list[_Entry] | msgspec.UnsetType = msgspec.UNSET
     version: Literal["1.0"] = "1.0"
     truncation: Any = None
     padding: Any = None
@@ -76,7 +76,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 class TokenizerFile(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The tokens of a tokenizer.json: `vocab` maps pieces to ids, `size` counts its entries, `added` are the added tokens in file order.
 
-    `parts` are those around the vocabulary, `merges` those of a BPE model, as text.
+    `parts` are those around the vocabulary, `merges` those of a BPE model, as text, `lists_added` whether there is a key added_tokens.
     """
 
     vocab: dict[str, int]
@@ -84,6 +84,7 @@ class TokenizerFile(msgspec.Struct, frozen=True, eq=False, dict=True):
     added: tuple[AddedToken, ...]
     parts: Pipeline = Pipeline()
     merges: Merges | None = None
+    lists_added: bool = True
 
     @property
     def pad_token(self) -> str:
@@ -139,7 +140,9 @@ def read(content: bytes) -> TokenizerFile | NotTokenizer:
     if lack := parsed.model.lack():
         return NotTokenizer(lack, "/model/vocab" if lack.startswith("vocab") else "/model")
     vocab = parsed.model.vocab
-    added = tuple(AddedToken(**msgspec.structs.asdict(entry)) for entry in parsed.added_tokens)
+    lists_added = parsed.added_tokens is not msgspec.UNSET
+    entries = parsed.added_tokens or []
+    added = tuple(AddedToken(**msgspec.structs.asdict(entry)) for entry in entries)
     model = parsed.model
     kind = None if model.type is msgspec.UNSET else model.type
     options = {name: getattr(model, name) for name in Options.__struct_fields__} | {"type": kind}
@@ -149,8 +152,8 @@ def read(content: bytes) -> TokenizerFile | NotTokenizer:
     merges = Merges(model.merges, certain=kind is not None, prefix=prefix) if bpe else None
     if isinstance(vocab, list):
         vocab = {piece: number for number, (piece, _) in enumerate(vocab)}
-        return TokenizerFile(vocab, len(cast("list[Any]", model.vocab)), added, parts, merges)
-    return TokenizerFile(vocab, len(vocab), added, parts, merges)
+        return TokenizerFile(vocab, len(cast("list[Any]", model.vocab)), added, parts, merges, lists_added=lists_added)
+    return TokenizerFile(vocab, len(vocab), added, parts, merges, lists_added=lists_added)
 
 
 def _refused(content: bytes, error: msgspec.ValidationError) -> NotTokenizer:

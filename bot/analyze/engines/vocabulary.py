@@ -1,0 +1,234 @@
+"""The vocabulary that a tokenizer class of transformers starts with, and the added tokens that come with it.
+
+Source: tokenization_utils_fast.py and convert_slow_tokenizer.py of 4.46.3 and 4.57.6; tokenization_utils_tokenizers.py,
+tokenization_utils_base.py (from_pretrained) and convert_slow_tokenizer.py of 5.0.0 to 5.24.0, read and run. sentencepiece, protobuf and tiktoken
+are taken to be installed, mistral-common not.
+"""
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from bot.analyze.model import sentencepiece, tiktoken
+from bot.analyze.model.document import Document
+from bot.analyze.model.folder import Model
+from bot.analyze.model.given import RefusedError, Stated, json_error
+from bot.analyze.model.merges import taken_merge
+from bot.analyze.model.tokenizer_classes import FILE, ClassRow, number
+from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile
+from bot.analyze.model.tokens import refusal, tokenizer_file
+from bot.answer import Known, Missing, Unknown
+
+_FILE = "tokenizer.json"
+_TABLES = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+_LLAMA = ("LlamaTokenizer", "LlamaTokenizerFast")
+# Without tokenizer.json, files of these names are looked for, whatever the class says; tiktoken.model from 5.3 on.
+_OTHERS = (re.compile(r"tekken\.json|tokenizer\.model\.*"), re.compile(r"tekken\.json|tokenizer\.model\.*|tiktoken\.model"))
+
+
+class Start(msgspec.Struct, frozen=True):
+    """The vocabulary that the tokenizer starts with, and the added tokens that come with it.
+
+    `minimal` are the entries of a class without any vocabulary, roles by their name. `pieces` are those of a SentencePiece model that become
+    special tokens, `roles` the strings of roles that come with the vocabulary.
+    """
+
+    file: TokenizerFile
+    added: tuple[AddedToken, ...] = ()
+    hollow: bool = False
+    minimal: tuple[str, ...] = ()
+    pieces: tuple[AddedToken, ...] = ()
+    roles: Mapping[str, str] = {}
+
+
+def listed(model: Model, *, read: bool) -> tuple[AddedToken, ...]:
+    """The tokens of tokenizer.json; where the library `read`s the list itself, for lack of added_tokens_decoder, it raises RefusedError as the library does."""
+    file = tokenizer_file(model)
+    if isinstance(file, Known) and isinstance(file.value, TokenizerFile):
+        if read and not file.value.lists_added:
+            raise RefusedError(
+                "tokenizer.json has no list added_tokens, and tokenizer_config.json no added_tokens_decoder", "KeyError"
+            )
+        return file.value.added
+    if read and isinstance(file, Known):
+        document = model.document(_FILE)
+        if isinstance(document, Known) and not isinstance(document.value, Document):
+            raise RefusedError(f"tokenizer.json {document.value.message}", json_error(document.value))
+        if isinstance(document, Known) and isinstance(document.value, Document):
+            whole = document.value.value
+            if not isinstance(whole, dict):
+                raise RefusedError("tokenizer.json is no object")
+            if "added_tokens" not in whole:
+                raise RefusedError(
+                    "tokenizer.json has no list added_tokens, and tokenizer_config.json no added_tokens_decoder", "KeyError"
+                )
+    return ()
+
+
+def start(model: Model, name: str, row: ClassRow, said: Stated, version: str) -> Start | Unknown:
+    """What a class starts with. Raises RefusedError where it refuses the files."""
+    file = tokenizer_file(model)
+    at = number(version)
+    if isinstance(file, Unknown):
+        return Unknown(f"tokenizer.json {file.reason}", file.places)
+    if isinstance(file, Missing) or not model.has(_FILE):
+        return _without_file(model, name, row, said, at)
+    if row.kind == "file" or at < (5, 4):
+        return _whole(model, file.value, builds=row.kind == "built")
+    return _built(model, file.value)
+
+
+def _whole(model: Model, file: TokenizerFile | NotTokenizer, *, builds: bool) -> Start:
+    """tokenizer.json as the tokenizers library reads it; classes that build their own pipeline let it read the file as well until 5.4."""
+    if isinstance(file, NotTokenizer):
+        raise RefusedError(f"tokenizer.json {file.message}", "Exception")
+    if refused := refusal(model):
+        raise RefusedError(f"tokenizer.json is refused by the tokenizers library: {refused[1]}", "Exception")
+    return Start(file, () if builds else file.added)
+
+
+def _built(model: Model, file: TokenizerFile | NotTokenizer) -> Start | Unknown:
+    """A class that builds its own pipeline takes vocabulary and merges, and lets the library read the rest of the file."""
+    if isinstance(file, NotTokenizer):
+        if file.pointer.startswith(("/model/", "/added_tokens")):
+            return Unknown(f"tokenizer.json {file.message}, of which the class takes only a part", (model.place(_FILE),))
+        document = model.document(_FILE)
+        if isinstance(document, Known) and not isinstance(document.value, Document):
+            raise RefusedError(f"tokenizer.json {document.value.message}", json_error(document.value))
+        raise RefusedError(f"tokenizer.json {file.message}", "Exception")
+    refused = refusal(model)
+    if refused and refused[0] != "/model/merges":
+        raise RefusedError(f"tokenizer.json is refused by the tokenizers library: {refused[1]}", "Exception")
+    taken = taken_merge(file.merges, file.vocab) if file.merges is not None else ""
+    if taken:
+        error = "TypeError" if taken.endswith("is no pair") else "Exception"
+        raise RefusedError(f"tokenizer.json is refused by the tokenizers library: {taken}", error)
+    return Start(file)
+
+
+def _without_file(model: Model, name: str, row: ClassRow, said: Stated, at: tuple[int, ...]) -> Start | Unknown:
+    if at < (4, 47) and not any(model.has(file) for file in (*row.files, *_TABLES)):
+        raise RefusedError("there is no file of a tokenizer", "OSError")
+    vocabulary = _vocabulary_file(model, row, at)
+    if isinstance(vocabulary, Unknown):
+        return vocabulary
+    if vocabulary.endswith(".json") and vocabulary.startswith("tekken"):
+        return Unknown("the vocabulary of tekken.json is not read")
+    if vocabulary.endswith(".model"):
+        return _of_model(model, vocabulary, name, said, at)
+    if row.pair and "vocab.json" in row.files and model.has("vocab.json") and model.has("merges.txt"):
+        vocab = model.mapping("vocab.json")
+        if not vocab or not all(isinstance(i, int) for i in vocab.values()):
+            return Unknown("vocab.json could not be read")
+        return Start(TokenizerFile(vocab, len(vocab), ()))
+    if any(model.has(key) for key in row.files):
+        return Unknown(f"what {name} makes of {' and '.join(key for key in row.files if model.has(key))} is not modelled")
+    if row.empty:
+        raise RefusedError("there is no vocabulary file", row.empty)
+    if row.minimal is None:
+        return Unknown(f"there is no vocabulary file, and what {name} starts with is not known")
+    return Start(TokenizerFile({}, 0, ()), hollow=True, minimal=row.minimal)
+
+
+def _vocabulary_file(model: Model, row: ClassRow, at: tuple[int, ...]) -> str | Unknown:
+    """The name of the vocabulary file that is there, "" for none; of several that may stand in, the order of the folder decides."""
+    top = {name.partition("/")[0] for name in model.files if "/" in name or model.has(name)}
+    own = next((name for name in row.files if name.endswith((".model", ".json")) and model.has(name)), "")
+    if at < (4, 47) or any(_FILE in name for name in top):
+        return own
+    pattern = _OTHERS[at >= (5, 3)]
+    found = {match.group() for name in top for match in pattern.finditer(name)}
+    if len(found) > 1:
+        return Unknown(f"which of {' and '.join(sorted(found))} is read depends on the order of the folder")
+    other = next(iter(found), "")
+    return other if model.has(other) else "" if other else own
+
+
+def _of_model(model: Model, vocabulary: str, name: str, said: Stated, at: tuple[int, ...]) -> Start | Unknown:
+    """A SentencePiece model or, where it is none, a file of tiktoken."""
+    pieces = model.parsed(vocabulary, sentencepiece.read)
+    if not isinstance(pieces, Known):
+        return Unknown(f"{vocabulary} {pieces.reason if isinstance(pieces, Unknown) else 'is not there'}", pieces.places)
+    generic = name in (FILE, "PreTrainedTokenizerFast")
+    if isinstance(pieces.value, sentencepiece.Pieces) and not (vocabulary == "tiktoken.model" and at >= (5, 16)):
+        if at < (5,) and generic:
+            raise RefusedError(f"{vocabulary} is no file of tiktoken", "ValueError")
+        if not generic and name not in _LLAMA:
+            return Unknown(f"what {name} makes of {vocabulary} is not modelled", pieces.places)
+        return _of_pieces(pieces.value, name, said, at)
+    if isinstance(pieces.value, sentencepiece.NotPieces) and not pieces.value.foreign:
+        return Unknown(f"{vocabulary} {pieces.value.message}", pieces.places)
+    ranks = model.parsed(vocabulary, tiktoken.read)
+    if not isinstance(ranks, Known):
+        return Unknown(f"{vocabulary} could not be read", ranks.places)
+    if isinstance(ranks.value, tiktoken.NotRanks):
+        raise RefusedError(f"{vocabulary} is neither a SentencePiece model nor a file of tiktoken", "ValueError")
+    if not generic:
+        return Unknown(f"what {name} makes of {vocabulary} is not modelled", pieces.places)
+    return _of_ranks(ranks.value, said, at)
+
+
+def _of_ranks(ranks: tiktoken.Ranks, said: Stated, at: tuple[int, ...]) -> Start | Unknown:
+    """A tokenizer made of tiktoken's ranks; from 5.19 on (seen 5.15.1 and 5.19.0) declared ids count, and gaps are filled."""
+    key = "extra_special_tokens" if at >= (5,) else "additional_special_tokens"
+    stated = said.values.get(key) or []
+    rows = list(stated) if isinstance(stated, list | dict) else None
+    if rows is None or any(not isinstance(row, str) for row in rows):
+        return Unknown(f"{key} holds tokens with flags, beside a file of tiktoken")
+    if (5,) <= at < (5, 3):
+        return Start(_vocabulary(ranks.pieces), roles={"bos_token": "<s>", "eos_token": "</s>"})
+    size = len(ranks.pieces)
+    names = {i: token.content for i, token in said.declared.items()}
+    largest = max(names, default=0)
+    if at >= (5, 16) and largest >= size:
+        filled = [names.get(i, f"<|reserved_token_{i}|>") for i in range(size, largest + 1)]
+        rows = [*filled, *(row for row in rows if row not in filled)]
+    added = tuple(AddedToken(str(row), 0, special=True) for row in rows)
+    return Start(_vocabulary(ranks.pieces), added)
+
+
+def _of_pieces(pieces: sentencepiece.Pieces, name: str, said: Stated, at: tuple[int, ...]) -> Start:
+    """A tokenizer made of a SentencePiece model alone.
+
+    4.57.6 convert_slow_tokenizer.py:611-627 and the vocabulary of its LlamaConverter; 5.24.0 convert_slow_tokenizer.py:128-156 and
+    tokenization_utils_tokenizers.py:305-372.
+    """
+    texts = dict(enumerate(pieces.texts))
+    control = tuple(AddedToken(texts[i], i, special=True) for i in pieces.control)
+    user = tuple(AddedToken(texts[i], i, special=False) for i in pieces.user)
+    marked = tuple(sorted((*control, *user), key=lambda token: token.id))
+    names = {i: token.content for i, token in said.declared.items() if i < len(texts)}
+    if at < (5,):
+        return Start(_numbered({**texts, **{i: names[i] for i in range(3) if i in names}}), marked)
+    if name != FILE:
+        return Start(_numbered(texts), pieces=marked)
+    if at < (5, 3):
+        return Start(_numbered(texts), pieces=marked, roles={"bos_token": "<s>", "eos_token": "</s>"})
+    if at < (5, 4):
+        return Start(_numbered(texts), pieces=marked, roles=pieces.roles)
+    if at < (5, 24):
+        return Start(_numbered(_renamed_one_by_one(texts, names)), pieces=marked, roles=pieces.roles)
+    kept = {string for i, string in texts.items() if i not in names}
+    renamed = {i: string for i, string in names.items() if string not in kept}
+    return Start(_numbered({**texts, **renamed}), pieces=control, roles=pieces.roles)
+
+
+def _renamed_one_by_one(texts: Mapping[int, str], names: Mapping[int, str]) -> dict[int, str]:
+    """Pieces that take the name that is declared for their id, unless another piece has it at that time (5.4 to 5.22)."""
+    found = dict(texts)
+    strings = {string: i for i, string in texts.items()}
+    for i, string in names.items():
+        if found[i] != string and string not in strings:
+            strings.pop(found[i], None)
+            strings[string] = i
+            found[i] = string
+    return found
+
+
+def _numbered(texts: Mapping[int, str]) -> TokenizerFile:
+    return _vocabulary({string: i for i, string in texts.items()})
+
+
+def _vocabulary(pieces: dict[str, int]) -> TokenizerFile:
+    return TokenizerFile(pieces, len(pieces), ())
