@@ -135,6 +135,11 @@ def test_lmdeploy_stops_on_what_tokenizer_and_generation_config_say(files: dict[
     assert shown(answer) == ids
 
 
+def test_lmdeploy_depends_on_transformers_where_the_quantization_is_null() -> None:
+    files = folder(eos="t99", generation={}, quantization_config=None)
+    assert "differ: 4.57.6 does not, 5.24.0 loads it" in stops(lmdeploy, files)["unknown"]
+
+
 def without_template(files: dict[str, str]) -> str:
     """The tokenizer_config.json of a folder without its template, so that LMDeploy has no stop words."""
     return json.dumps({key: value for key, value in json.loads(files["tokenizer_config.json"]).items() if key != "chat_template"})
@@ -201,7 +206,7 @@ def test_a_folder_without_anything_is_answered_by_all() -> None:
 
 
 @pytest.mark.needs("shared")
-@pytest.mark.parametrize(("engine", "known"), [(mlx_lm, 440), (lmdeploy, 420)])
+@pytest.mark.parametrize(("engine", "known"), [(mlx_lm, 475), (lmdeploy, 460)])
 def test_what_the_engines_did_is_what_is_predicted(engine: Any, known: int) -> None:
     wrong: list[Any] = []
     told = 0

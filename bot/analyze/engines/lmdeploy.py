@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from bot.analyze.engines import borrowed
-from bot.analyze.engines.borrowed import EOS, LOADS, Fields, does_not_load
+from bot.analyze.engines.borrowed import EOS, ERROR, LOADS, Fields, does_not_load
 from bot.analyze.engines.config_outcome import config_loads
 from bot.analyze.engines.from_transformers import config_ids, generation_config_loads, generation_ids
 from bot.analyze.engines.prediction import Prediction, shown
@@ -65,9 +65,16 @@ def _tokenizer(model: Model, loaded: Callable[[], Fields]) -> Fields:
         return {LOADS: unread, EOS: unread}
     if isinstance(config, Known) and isinstance(config.value, NotJson):
         return does_not_load("OSError", place)
+    if isinstance(config, Known) and not model.readable("config.json"):
+        return {
+            **does_not_load("", place),
+            ERROR: Unknown("config.json holds no object, and what that ends in was not looked at", (place,)),
+        }
     if not _architecture(model):
         return does_not_load("RuntimeError", place)
     fields = loaded()
+    if not isinstance(model.mapping("config.json").get("quantization_config", {}), dict):
+        fields = _refused_by_4(model, fields)
     if (
         isinstance(fields[LOADS], Known)
         and EOS in fields
@@ -76,6 +83,16 @@ def _tokenizer(model: Model, loaded: Callable[[], Fields]) -> Fields:
     ):
         return _without_eos(model, fields)
     return fields
+
+
+def _refused_by_4(model: Model, fields: Fields) -> Fields:
+    """Transformers 4 cannot write a configuration whose quantization_config is null, which LMDeploy asks for (archs.py:144)."""
+    old, new = _TRANSFORMERS
+    refused = does_not_load("AttributeError", model.place("config.json", "/quantization_config"))
+    loads = borrowed.agreed({old: refused[LOADS], new: fields[LOADS]})
+    if not isinstance(loads, Known):
+        return {LOADS: loads, EOS: loads}
+    return {LOADS: loads, ERROR: borrowed.agreed({old: refused[ERROR], new: fields.get(ERROR, Missing())})}
 
 
 def _architecture(model: Model) -> str:
