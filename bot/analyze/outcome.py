@@ -14,6 +14,9 @@ from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 _HERE = "."  # a path that no rule on the name of a folder applies to
 _ROLES = ("eos", "bos", "pad")
 _LONGEST = 2000
+_INT64 = 1 << 63
+# The settings that a record holds as `sampling_defaults`.
+_SAMPLING = ("do_sample", "temperature", "top_k", "top_p", "max_length", "max_new_tokens", "repetition_penalty")
 
 
 def outcome(texts: Iterable[str] = ()) -> tuple[dict[str, Any], dict[str, str]]:
@@ -34,7 +37,7 @@ def _config(failed: dict[str, str]) -> dict[str, Any]:
         config = AutoConfig.from_pretrained(_HERE, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # noqa: BLE001 - whatever it raises is the answer
         failed["config"] = type(error).__name__
-        return {}
+        return {"errors.config.type": failed["config"]}
     settings = getattr(config, "quantization_config", None)
     settings = settings if isinstance(settings, dict) or settings is None else settings.to_dict()
     dtype = getattr(config, "dtype", None)
@@ -45,32 +48,41 @@ def _config(failed: dict[str, str]) -> dict[str, Any]:
 
 
 def _generation(failed: dict[str, str]) -> dict[str, Any]:
-    """`stops`, as the loader of a model sets them up (generation/utils.py:562-586 in 5.24.0, read; the two loads are run).
+    """`stops` and `sampling_defaults`, as the loader of a model sets them up (generation/utils.py:562-586 in 5.24.0, read; the two loads are run).
 
-    A file that is not there or not JSON is replaced by the raw config.json; any other failure ends the load of the model.
+    A file that is not there or not JSON is replaced by the raw config.json; any other failure ends the load of the model, and both are None.
     """
+    nothing: dict[str, Any] = {"stops": None, "sampling_defaults": None}
     try:
         found = GenerationConfig.from_pretrained(_HERE, local_files_only=True)
     except Exception as error:  # noqa: BLE001 - whatever it raises is the answer
         failed["generation_config"] = type(error).__name__
         if not isinstance(error, OSError) or "config" in failed:  # there is no model that could stop
-            return {"stops": None}
+            return nothing
     else:
-        return {"stops": _ids(found.eos_token_id)}
+        return _settings(found)
     try:
         found = GenerationConfig.from_pretrained(
             _HERE, config_file_name="config.json", _from_model_config=True, local_files_only=True
         )
     except Exception:  # noqa: BLE001 - whatever it raises ends the load of the model, as above
-        return {"stops": None}
-    return {"stops": _ids(found.eos_token_id)}
+        return nothing
+    return _settings(found)
+
+
+def _settings(found: GenerationConfig) -> dict[str, Any]:
+    """The ids that become a tensor, none where one of the roles cannot (generation/utils.py:2373-2385 in 5.24.0, read), and the settings that count."""
+    roles = [_ids(getattr(found, f"{role}_token_id")) for role in (*_ROLES, "decoder_start")]
+    stops = sorted(set(roles[0] or ())) if None not in roles else []
+    stated = found.to_diff_dict()
+    return {"stops": stops or None, "sampling_defaults": {key: stated[key] for key in _SAMPLING if key in stated}}
 
 
 def _ids(value: Any) -> list[int] | None:
-    """The ids of an eos_token_id; None for what cannot become a tensor of whole numbers (generation/utils.py:2373-2383 in 5.24.0, read)."""
-    ids = value if isinstance(value, list) else [value]
-    whole = [int(each) for each in ids if isinstance(each, int | float)]
-    return sorted(set(whole)) if whole and len(whole) == len(ids) else None
+    """The ids of one role, none where it is absent; None for what cannot become a tensor of 64-bit numbers."""
+    ids = value if isinstance(value, list) else [value] if value is not None else []
+    whole = [int(each) for each in ids if isinstance(each, int | float) and abs(each) < _INT64]
+    return whole if len(whole) == len(ids) else None
 
 
 def _tokenizer(failed: dict[str, str], texts: tuple[str, ...]) -> dict[str, Any]:

@@ -141,9 +141,9 @@ def _untried(predicted: Mapping[str, Any], real: Real) -> Iterator[tuple[str, st
 
 def _steps(key: str) -> set[str]:
     """The loads that an answer depends on."""
-    if key == "stops":
+    if key in ("stops", "sampling_defaults"):
         return {"config", "generation_config"}
-    if key in ("dtype", "quantization"):
+    if key in ("dtype", "quantization", "errors.config.type"):
         return {"config"}
     return {key.removeprefix("loads.")} if key.startswith("loads.") else {"tokenizer"}
 
