@@ -28,9 +28,8 @@ class File(msgspec.Struct, frozen=True):
 
 def file_of(model: Model, largest: int) -> File:
     """The tokenizer.json of a folder. Raises NotKnownError for one that cannot be read or has more than `largest` bytes."""
-    size = model.files["tokenizer.json"].size
-    if size is not None and size > largest:
-        raise NotKnownError(_too_large(largest))
+    if why := too_large(model, largest):
+        raise NotKnownError(why)
     content = model.content("tokenizer.json")
     if not isinstance(content, Known):
         raise NotKnownError(f"tokenizer.json {content.reason if isinstance(content, Unknown) else 'is not there'}")
@@ -44,7 +43,13 @@ def file_of(model: Model, largest: int) -> File:
         raise NotKnownError(f"tokenizer.json cannot be taken apart: {error}") from None
 
 
-def _too_large(largest: int) -> str:
+def too_large(model: Model, largest: int) -> str:
+    """Why the tokenizer.json of a folder is left alone by its size, "" where it is not."""
+    file = model.files.get("tokenizer.json")
+    return _limit(largest) if file is not None and file.size is not None and file.size > largest else ""
+
+
+def _limit(largest: int) -> str:
     return f"tokenizer.json is larger than {largest / 1e6:.1f} MB, and turning texts into ids takes too long with it"
 
 

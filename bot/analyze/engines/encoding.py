@@ -13,13 +13,14 @@ from bot.analyze.engines import backend
 from bot.analyze.engines.backend import Backend, Failed, encode
 from bot.analyze.engines.backend_4x import of_4
 from bot.analyze.engines.backend_5x import rebuilt, table
-from bot.analyze.engines.backend_parts import File, NotKnownError, as_it_stands, file_of, flagged, numbers, with_ends
+from bot.analyze.engines.backend_parts import File, NotKnownError, as_it_stands, file_of, flagged, numbers, too_large, with_ends
 from bot.analyze.engines.loaded import Loaded, LoadedToken, Refused, loaded
 from bot.analyze.model import mlc
-from bot.analyze.model.folder import Model
+from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.picks import OF_SERVERS
 from bot.analyze.model.tokenizer_class import FILE
 from bot.analyze.model.tokenizer_file import AddedToken, TokenizerFile
+from bot.analyze.model.tokens import refusal
 from bot.answer import Answer, Known, Unknown
 
 # Building a tokenizer takes 10 to 15 ms at this size (in bytes of tokenizer.json), and all engines together may need four different ones.
@@ -48,6 +49,8 @@ def warm() -> None:
 
 def encoded(model: Model, version: str, texts: tuple[str, ...], *, largest: int = LARGEST) -> Answer[Encoded]:
     """The ids of each text in the tokenizer that AutoTokenizer of a version of transformers makes of a folder, special tokens included."""
+    if why := too_large(model, largest):
+        return Unknown(why, (model.place("tokenizer.json"),))
     answer = loaded(model, version)
     if not isinstance(answer, Known):
         return answer
@@ -80,29 +83,37 @@ def encoded_by(
     )
 
 
+@fact
 def loaded_by_sglang(model: Model) -> Answer[Loaded | Refused]:
     """The tokenizer that sglang 0.5.23 ends up with: one of no class of its own is loaded again by the class that tokenizer_config.json declares.
 
-    srt/utils/hf_transformers/tokenizer.py:212-258 (read). The class is then asked for directly, so that config.json plays no part.
+    srt/utils/hf_transformers/tokenizer.py:212-258 (read). The class is then asked for directly, so that config.json plays no part. Unknown where
+    another loader or an error decides.
     """
+    places = (model.place("tokenizer_config.json"),)
     if any(name.rpartition("/")[2].startswith("tekken") for name in model.files):
-        return Unknown("it may load tekken.json with mistral-common", (model.place("tekken.json"),))
+        return Unknown("it may load tekken.json with mistral-common", places)
+    if model.has("tokenizer.json") and refusal(model):
+        return Unknown("its repair reads tokenizer.json, which the library refuses", places)
     answer = loaded(model, OF_SERVERS)
+    if not isinstance(answer, Known) or isinstance(answer.value, Refused) or answer.value.cls != FILE:
+        return answer
+    if not model.has("tokenizer_config.json"):
+        return Unknown("it asks for tokenizer_config.json, which is not there", places)
     declared = model.mapping("tokenizer_config.json").get("tokenizer_class")
-    again = isinstance(answer, Known) and isinstance(answer.value, Loaded) and answer.value.cls == FILE
-    if not again or not declared or declared in ("PreTrainedTokenizer", "PreTrainedTokenizerBase"):
+    if not declared or declared in ("PreTrainedTokenizer", "PreTrainedTokenizerBase"):
         return answer
     files = {name: file for name, file in model.files.items() if name != "config.json"}
     other = loaded(msgspec.structs.replace(model, files=files, _facts={}), OF_SERVERS)
     if isinstance(other, Known) and isinstance(other.value, Refused):
-        return Unknown(
-            "the class that tokenizer_config.json declares does not load it, and which error that is decides", answer.places
-        )
+        return Unknown("the class that tokenizer_config.json declares does not load it, and which error that is decides", places)
     return other
 
 
 def encoded_by_sglang(model: Model, texts: tuple[str, ...], *, largest: int = LARGEST) -> Answer[Encoded]:
     """The ids of each text in sglang 0.5.23, special tokens included."""
+    if why := too_large(model, largest):
+        return Unknown(why, (model.place("tokenizer.json"),))
     answer = loaded_by_sglang(model)
     if not isinstance(answer, Known):
         return answer
