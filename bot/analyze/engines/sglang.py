@@ -1,82 +1,161 @@
-"""sglang: what a chat request and a JSON-mode request stop on.
+"""sglang: what a server does with a folder.
 
-Source: sglang 0.5.23, srt/configs/model_config.py:2190, srt/managers/schedule_batch.py:1855, srt/constrained/xgrammar_backend.py:233 (run):
-config.json (with its class default) and generation_config.json always together, then the tokenizer's EOS and a few named tokens; a
-generation_config value that is falsy (0, []) is ignored. The grammar of structured output gets config and generation_config only.
+Source: sglang 0.5.23 with transformers 5.19.0 (run without an accelerator). srt/managers/schedule_batch.py:1855: a request ends on the ids of config.json and
+generation_config.json together, the tokenizer's EOS and a few named tokens; srt/constrained/xgrammar_backend.py:233: the grammar of structured output gets
+those of the two files only. Older releases: see sglang_releases.py.
 """
 
-from typing import Any
+from typing import Any, cast
 
-from bot.analyze.engines.from_transformers import (
-    config_ids,
-    config_loads,
-    generation_config_loads,
-    generation_ids,
-    tokenizer_id,
-    tokenizer_loads,
-    trusts,
-)
-from bot.analyze.engines.prediction import Prediction, for_trust
+from bot.analyze.engines.from_transformers import config_needs_remote_code, tokenizer_id
+from bot.analyze.engines.prediction import Prediction
+from bot.analyze.engines.sglang_config import config_error, config_ids, file_ids, generation_loads, generation_stops, sampling
+from bot.analyze.engines.sglang_limits import dtype, max_model_len
+from bot.analyze.engines.sglang_quantization import quantization
+from bot.analyze.engines.sglang_releases import NEWEST, RELEASES, Release
+from bot.analyze.engines.sglang_start import processor_loads, starts
+from bot.analyze.engines.sglang_template import template_fields
+from bot.analyze.engines.sglang_tokenizer import always_stops, fields_of_tokenizer, mistral_common
+from bot.analyze.model.config import FILE
+from bot.analyze.model.eos import Ids, stated
 from bot.analyze.model.folder import Model
-from bot.analyze.model.tokens import tokens
+from bot.analyze.model.tokens import needs_remote_code
 from bot.answer import Answer, Known, Missing, Unknown
 
 ID = "sglang"
 NAME = "sglang"
-VERSIONS = ("0.5.23",)
+VERSIONS = (NEWEST,)
 
-# Tokens that stop a request whenever the tokenizer has them (srt/utils/hf_transformers/common.py:771).
-_ALWAYS = ("<|eom_id|>", "<|content_model_end_sampling|>", "<|ifm|im_end|>")
+Fields = dict[str, Answer[Any]]
 
 
 def applies(model: Model) -> bool:
     """A server needs a config.json."""
-    return model.has("config.json")
+    return model.has(FILE)
 
 
 def predict(model: Model, version: str) -> Prediction:
-    """Predict `stops` and `stops_in_grammar`; for a tokenizer of remote code what an operator gets who trusts it."""
-    fields = {"stops": _stops(model), "stops_in_grammar": _in_grammar(model)}
-    return for_trust(ID, version, fields, needed=trusts(model))
+    """What the server does with the folder; `with_remote_code` is given where the tokenizer or the configuration is the repository's own code."""
+    release = RELEASES[version]
+    config = config_error(model, release)
+    tokenizer = fields_of_tokenizer(model, release)
+    stopped = generation_stops(model, release)
+    method = quantization(model, release)
+    ids = _of_files(config, stopped, file_ids(model, config_ids(model, release), release))
+    fields: Fields = {
+        "loads.config": _loads(model, config),
+        "loads.generation_config": generation_loads(model, release),
+        **tokenizer,
+        "sampling_defaults": sampling(model, release),
+        "stops": _stops(ids, method, tokenizer, always_stops(model, tokenizer, release)),
+        "stops_in_grammar": _in_grammar(ids, release),
+    }
+    if isinstance(config, Known) and config.value:
+        fields["errors.config.type"] = config
+    processor = processor_loads(model, release, config)
+    if not _refused(tokenizer["loads.tokenizer"]):
+        fields |= _template(model, release, processor)
+    if not isinstance(config, Known) or config.value is None:
+        fields |= _of_config(model, release, stopped, method)
+        fields |= {} if processor is None else {"loads.processor": processor}
+    certain = version == NEWEST
+    trusted = _trusted(model, fields, release)
+    return Prediction(ID, version, fields, trusted, "certain" if certain else "likely", release.source)
 
 
-def _files(model: Model) -> Answer[Any]:
-    """The ids of config.json and generation_config.json together; Known(None) when the server does not start."""
-    for step in (config_loads(model), generation_config_loads(model)):
-        if not (isinstance(step, Known) and step.value):
-            return Known(None, step.places) if isinstance(step, Known) else step
-    generation = generation_ids(model)
-    # Only a class without the attribute lets the nested text config through (srt/utils/hf_transformers/config.py:258).
-    config = config_ids(model, class_default=True, text_config=True)
-    for answer in (generation, config):
-        if isinstance(answer, Unknown):
-            return answer
-    raw = model.mapping("generation_config.json").get("eos_token_id")
-    listed = generation.value if isinstance(generation, Known) and raw else ()
-    ids = {*listed, *(config.value if isinstance(config, Known) else ())}
-    return Known(sorted(ids), (*_places(generation), *_places(config)))
+def _of_config(model: Model, release: Release, stopped: Answer[bool], method: Answer[str | None]) -> Fields:
+    """What only a server that starts has."""
+    begins = starts(model, release, stopped, method)
+    if isinstance(begins, Known) and not begins.value:
+        return {"loads.model_config": begins}
+    return {
+        "loads.model_config": begins,
+        "quantization": method,
+        "max_model_len": max_model_len(model, release),
+        "dtype": dtype(model, release),
+    }
 
 
-def _stops(model: Model) -> Answer[Any]:
-    files, primary, loads = _files(model), tokenizer_id(model), tokenizer_loads(model)
-    if isinstance(files, Unknown) or (isinstance(files, Known) and files.value is None):
-        return files
-    if not (isinstance(loads, Known) and loads.value):
-        return Known(None, loads.places) if isinstance(loads, Known) else loads
-    if isinstance(primary, Unknown):
-        return primary
-    table = tokens(model)
-    named = [table.value.added[t].id for t in _ALWAYS if t in table.value.added] if isinstance(table, Known) else []
-    ids = {*(files.value if isinstance(files, Known) else ()), *named, *((primary.value,) if isinstance(primary, Known) else ())}
-    return Known(sorted(ids), (*_places(files), *_places(primary)))
+def _template(model: Model, release: Release, processor: Answer[bool] | None) -> Fields:
+    if mistral_common(model):
+        return dict.fromkeys(
+            ("template.sha256", "template.content_format"), Unknown("it depends on mistral-common, which reads tekken.json")
+        )
+    loads = False if processor is None else processor.value if isinstance(processor, Known) else None
+    return template_fields(model, release, processor=loads)
 
 
-def _in_grammar(model: Model) -> Answer[Any]:
-    files = _files(model)
-    if isinstance(files, Known) and files.value == []:
-        return Unknown("no file gives an id: xgrammar then guesses from the tokenizer", files.places)
-    return files
+def _refused(loads: Answer[Any]) -> bool:
+    return isinstance(loads, Known) and not loads.value
 
 
-def _places(answer: Answer[Any] | None) -> tuple[Any, ...]:
-    return () if answer is None or isinstance(answer, Missing) else answer.places
+def _loads(model: Model, error: Answer[str | None]) -> Answer[bool | None]:
+    if not model.has(FILE):
+        return Known(None, (model.place(FILE),))
+    return Known(error.value is None, error.places) if isinstance(error, Known) else error
+
+
+def _of_files(config: Answer[str | None], stopped: Answer[bool], ids: Answer[Ids]) -> Answer[Ids | None]:
+    """The ids of the files, None where sglang does not start because of one of them."""
+    if isinstance(config, Known) and config.value is not None:
+        return Known(None, config.places)
+    if isinstance(stopped, Known) and stopped.value:
+        return Known(None, stopped.places)
+    unknown = next((step for step in (config, stopped, ids) if not isinstance(step, Known)), None)
+    return unknown if unknown is not None else Known(cast("Known[Ids]", ids).value, cast("Known[Ids]", ids).places)
+
+
+def _in_grammar(ids: Answer[Ids | None], release: Release) -> Answer[list[int] | None]:
+    if not release.generation:
+        return Unknown("xgrammar guesses them from the tokenizer in this release")
+    return Known(None if ids.value is None else sorted(ids.value), ids.places) if isinstance(ids, Known) else ids
+
+
+def _stops(
+    ids: Answer[Ids | None], method: Answer[str | None], tokenizer: Fields, always: Answer[Ids]
+) -> Answer[list[int] | None]:
+    """The ids that end a request; None where the server does not get so far."""
+    loads, primary = tokenizer["loads.tokenizer"], tokenizer.get("eos_token_id", Unknown("the id of the end token is not known"))
+    ends = (
+        isinstance(ids, Known) and ids.value is None,
+        isinstance(method, Known) and method.value == "",
+        _refused(loads),
+    )
+    for step, end in zip((ids, method, loads), ends, strict=True):
+        if end:
+            return Known(None, cast("Known[Any]", step).places)
+    steps = (ids, method, loads, always, primary)
+    unknown = next((step for step in steps if not isinstance(step, Known)), None)
+    if unknown is not None:
+        return unknown
+    listed, named, end = (cast("Known[Any]", step) for step in (ids, always, primary))
+    found = {*listed.value, *named.value, *(() if end.value is None else (end.value,))}
+    return Known(sorted(found), (*listed.places, *end.places))
+
+
+def _trusted(model: Model, fields: Fields, release: Release) -> Fields:
+    """What differs for an operator who trusts the repository's own code: the configuration loads as its class has it, the tokenizer as tokenizer_config.json declares it."""
+    code, tokenizer = config_needs_remote_code(model), needs_remote_code(model)
+    if not code and not tokenizer:
+        return {}
+    changed: Fields = {}
+    own = code and not (isinstance(fields["loads.config"], Known) and fields["loads.config"].value)
+    if own:
+        changed["loads.config"] = Unknown("the repository's own code reads config.json", (model.place(FILE),))
+    config = stated(model, FILE) if own else config_ids(model, release)
+    ids = file_ids(
+        model, Unknown("the ids of the repository's own class are not known") if isinstance(config, Missing) else config, release
+    )
+    if tokenizer:
+        answer = tokenizer_id(model)
+        changed |= {
+            "loads.tokenizer": Known(value=True, places=(model.place("tokenizer_config.json"),)),
+            "eos_token_id": Known(None, answer.places) if isinstance(answer, Missing) else answer,
+            **_template(model, release, Unknown("the processor may be the repository's own code")),
+        }
+    seen = {**fields, **changed}
+    ends = _of_files(Known(None), generation_stops(model, release), ids)
+    method = quantization(model, release) if not own else Known[str | None](None)
+    changed["stops"] = _stops(ends, method, seen, Known(()))
+    changed["stops_in_grammar"] = _in_grammar(ends, release)
+    return changed
