@@ -80,6 +80,12 @@ def template(model: Model) -> Answer[str | None]:
     return Known(hashlib.sha256(default.text.encode("utf-8", "surrogatepass")).hexdigest(), (templates.place_of(model, default),))
 
 
+def with_template(tokenizer: Fields, answer: Answer[str | None]) -> Fields:
+    """The fields of a tokenizer with its template, which one that does not load has not."""
+    loads = tokenizer[LOADS]
+    return tokenizer if isinstance(loads, Known) and not loads.value else {**tokenizer, "template.sha256": answer}
+
+
 def ids(answer: Answer[Any]) -> set[int]:
     """The ids of an answer that is one id, several, or none."""
     value = answer.value if isinstance(answer, Known) else None

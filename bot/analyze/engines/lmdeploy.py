@@ -47,11 +47,11 @@ def applies(model: Model) -> bool:
 def predict(model: Model, version: str) -> Prediction:
     """Predict loads, ids of roles, `stops` and the template."""
     template = _template(model)
-    tokenizer = _tokenizer(model, lambda: borrowed.tokenizer(model, _TRANSFORMERS))
-    fields = {**tokenizer, "stops": _stops(model, tokenizer, template), "template.sha256": template}
+    fields = borrowed.with_template(_tokenizer(model, lambda: borrowed.tokenizer(model, _TRANSFORMERS)), template)
+    fields["stops"] = _stops(model, fields, template)
     trusted: Fields = {}
     if needs_remote_code(model):
-        trusted = _tokenizer(model, lambda: borrowed.of_remote_code(model))
+        trusted = borrowed.with_template(_tokenizer(model, lambda: borrowed.of_remote_code(model)), template)
         trusted["stops"] = _stops(model, trusted, template)
     return Prediction(ID, version, fields, trusted, confidence="likely", source=SOURCE)
 

@@ -49,16 +49,12 @@ def predict(model: Model, version: str) -> Prediction:
             fields["errors.config.type"] = Known(fault[0], (model.place(fault[1]),))
         return Prediction(ID, version, fields, confidence="likely", source=SOURCE)
     listed = _listed(model)
-    tokenizer = _tokenizer(model)
-    fields = {
-        "loads.config": Known(value=True),
-        **tokenizer,
-        "stops": borrowed.stops(tokenizer, listed, borrowed.eos(tokenizer)),
-        **_template(model),
-    }
+    template = _template(model)
+    fields = borrowed.with_template({"loads.config": Known(value=True), **_tokenizer(model)}, template)
+    fields["stops"] = borrowed.stops(fields, listed, borrowed.eos(fields))
     trusted: Fields = {}
     if needs_remote_code(model):
-        trusted = borrowed.of_remote_code(model)
+        trusted = borrowed.with_template(borrowed.of_remote_code(model), template)
         trusted["stops"] = borrowed.stops(trusted, listed, borrowed.eos(trusted))
     return Prediction(ID, version, fields, trusted, confidence="likely", source=SOURCE)
 
@@ -135,11 +131,11 @@ def _tokenizer(model: Model) -> Fields:
     return borrowed.tokenizer(model, _TRANSFORMERS)
 
 
-def _template(model: Model) -> Fields:
+def _template(model: Model) -> Answer[str | None]:
     """The tokenizer's, unless tokenizer_config.json or the model's class names a function of MLX-LM in its place (tokenizer_utils.py:724)."""
     named = model.mapping("tokenizer_config.json").get("chat_template_type")
     found = borrowed.template(model)
     model_type = model.mapping(_CONFIG).get("model_type")
     if named or (model_type in _DEFAULTS and found == Known(None, found.places)):
-        return {"template.sha256": Known(None, (model.place("tokenizer_config.json", "/chat_template_type"),))}
-    return {"template.sha256": found}
+        return Known(None, (model.place("tokenizer_config.json", "/chat_template_type"),))
+    return found

@@ -42,11 +42,12 @@ def applies(model: Model) -> bool:
 
 def predict(model: Model, version: str) -> Prediction:
     """Predict loads, ids of roles, `stops` and the template."""
-    tokenizer = borrowed.tokenizer(model, _TRANSFORMERS)
-    fields = {**tokenizer, "stops": _stops(model, tokenizer, version), "template.sha256": _template(model)}
+    template = _template(model)
+    fields = borrowed.with_template(borrowed.tokenizer(model, _TRANSFORMERS), template)
+    fields["stops"] = _stops(model, fields, version)
     trusted: Fields = {}
     if needs_remote_code(model):
-        trusted = borrowed.of_remote_code(model)
+        trusted = borrowed.with_template(borrowed.of_remote_code(model), template)
         trusted["stops"] = _stops(model, trusted, version)
     return Prediction(ID, version, fields, trusted, confidence="likely", source=_SOURCES[version])
 
