@@ -95,7 +95,7 @@ def _tokenizer(failed: dict[str, str], texts: tuple[str, ...]) -> dict[str, Any]
         "tokenizer_class": type(found).__name__,
         **{f"{role}_token": getattr(found, f"{role}_token") for role in _ROLES},
         **{f"{role}_token_id": getattr(found, f"{role}_token_id") for role in _ROLES},
-        "all_special_ids": sorted(set(found.all_special_ids)),
+        "all_special_ids": sorted(found.all_special_ids),
         "added_tokens": _added(found.added_tokens_decoder),
         "len_tokenizer": len(found),
     }
