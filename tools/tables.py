@@ -12,7 +12,7 @@ from typing import Any
 import transformers
 from transformers.models.auto import tokenization_auto
 
-from tools import config_defaults, tables_config
+from tools import model_types, tables_config
 
 FOLDER = Path(__file__).parent.parent / "bot/analyze/engines/data"
 
@@ -71,7 +71,7 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    written = ((path(), text()), (tables_config.path(), tables_config.text()), (config_defaults.PATH, config_defaults.text()))
+    written = ((path(), text()), (tables_config.path(), tables_config.text()), (model_types.PATH, model_types.text()))
     for table, content in written:
         table.write_text(content, encoding="utf-8")
         print(table)

@@ -26,7 +26,7 @@ def tokenizers_of_4() -> dict[str, Any]:
 
 NEWEST = "5.24.0"  # the newest release of transformers whose tables are here
 FIELDS = TABLE.with_name("transformers-5-fields.json")
-TYPES = TABLE.with_name("transformers-config-eos.json")
+TYPES = TABLE.with_name("transformers-model-types.json")
 
 
 @cache
@@ -88,7 +88,7 @@ _TYPES = msgspec.json.decode(TYPES.read_bytes(), type=_Types)
 
 @cache
 def config_eos(version: str = NEWEST) -> dict[str, dict[str, Any]]:
-    """Default EOS ids of the config classes of a release by model type: `top` of the class, `text` of its language model's (see tools/config_defaults.py).
+    """Default EOS ids of the config classes of a release by model type: `top` of the class, `text` of its language model's (see tools/model_types.py).
 
     Every model type that the release has a class for is a key. A release that is not in the table is taken for the newest older one in it.
     """

@@ -5,7 +5,7 @@ import json
 import transformers
 
 from bot.analyze.tables import TABLE, TYPES, config_eos, knows_type
-from tools import config_defaults, tables
+from tools import model_types, tables
 
 
 def test_the_committed_table_is_what_the_installed_version_says() -> None:
@@ -15,8 +15,8 @@ def test_the_committed_table_is_what_the_installed_version_says() -> None:
 
 
 def test_the_committed_defaults_are_what_the_installed_version_says() -> None:
-    assert config_defaults.PATH == TYPES
-    assert config_defaults.PATH.read_text("utf-8") == config_defaults.text()
+    assert model_types.PATH == TYPES
+    assert model_types.PATH.read_text("utf-8") == model_types.text()
 
 
 def test_model_types_are_known_by_release() -> None:

@@ -1,18 +1,16 @@
 """What AutoConfig of a version of transformers does with config.json: loads it, or raises which exception.
 
-Source: models/auto/configuration_auto.py (get_config_dict, from_pretrained) of 4.46.3 to 5.24.0, read and run; the classes' own checks see config_fields.py.
+Source: models/auto/configuration_auto.py (get_config_dict, from_pretrained) of 4.46.3 to 5.24.0, read and run; what the classes themselves raise see config_faults.py.
 """
 
 from typing import Any, cast
 
-from bot.analyze.engines.config_fields import FIELD_ERROR, STRICT, refused
-from bot.analyze.model.config import FILE, pointer
+from bot.analyze.engines.config_faults import class_error
+from bot.analyze.model.config import FILE
 from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model
-from bot.analyze.model.rope import lacking, ropes
 from bot.analyze.tables import knows_type, parts
 from bot.answer import Answer, Known, Missing, Unknown
-from bot.place import Place
 
 # get_config_dict puts its own keys into whatever the file holds; since 5.19 it copies the object and looks for keys instead (configuration_utils.py).
 _ANY_CONTAINER = (5, 19)
@@ -60,7 +58,7 @@ def _of_object(model: Model, config: dict[str, Any], version: str, *, trusted: b
         return Unknown("the repository's own code reads config.json", (model.place(FILE, "/auto_map"),))
     if not known:
         return Known("ValueError", (model.place(FILE, "/auto_map" if remote else "/model_type"),))
-    return _of_class(model, config, version)
+    return class_error(model, config, version)
 
 
 def _remote(config: dict[str, Any], version: str) -> Known[str] | str | None:
@@ -79,20 +77,3 @@ def _remote(config: dict[str, Any], version: str) -> Known[str] | str | None:
     if looks and not isinstance(reference, str | list | dict):
         return Known("TypeError")
     return reference if isinstance(reference, str) else "AutoConfig"
-
-
-def _of_class(model: Model, config: dict[str, Any], version: str) -> Answer[str | None]:
-    """What the class of a known model type refuses."""
-    faults: list[tuple[Place, str]] = []
-    first = None
-    for fault in refused(config, version) if parts(version) >= STRICT else ():
-        place = model.place(FILE, pointer(*fault.path))
-        faults.append((place, fault.error))
-        if len(fault.path) == 1 and fault.error == FIELD_ERROR:
-            first = first or faults[-1]  # fields of the top level are checked before anything is made of them
-    faults += [(rope.place(model), "KeyError") for rope in ropes(model) if lacking(rope)]
-    if not faults:
-        return Known(None, (model.place(FILE),))
-    errors = {error for _, error in faults}
-    place, error = first or faults[0]
-    return Known(error if first or len(errors) == 1 else "", (place,))
