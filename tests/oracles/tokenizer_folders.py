@@ -156,7 +156,8 @@ def _flags(random: Random) -> dict[str, bool]:
 
 
 def _some(random: Random, most: int) -> list[str]:
-    return random.sample(SPECIALS, random.randint(0, most))
+    found = random.sample(SPECIALS, random.randint(0, most))
+    return found + random.sample(found, 1) if found and random.random() < 0.1 else found
 
 
 def _normalizer(random: Random, *, bytewise: bool) -> Any:

@@ -10,11 +10,12 @@ from typing import Any, Literal, TypeAlias, cast
 import msgspec
 
 from bot.analyze.engines import backend
-from bot.analyze.engines.backend import Backend, Failed, encode
+from bot.analyze.engines.backend import Backend, Failed, Texts, encode
 from bot.analyze.engines.backend_4x import of_4
 from bot.analyze.engines.backend_5x import rebuilt, table
 from bot.analyze.engines.backend_parts import File, NotKnownError, as_it_stands, file_of, flagged, numbers, too_large, with_ends
-from bot.analyze.engines.loaded import Loaded, LoadedToken, Refused, loaded
+from bot.analyze.engines.loaded import Loaded, Refused, loaded
+from bot.analyze.engines.registration import searched
 from bot.analyze.model import mlc
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.picks import OF_SERVERS
@@ -22,6 +23,7 @@ from bot.analyze.model.tokenizer_class import FILE
 from bot.analyze.model.tokenizer_file import AddedToken, TokenizerFile
 from bot.analyze.model.tokens import refusal
 from bot.answer import Answer, Known, Unknown
+from bot.place import Place
 
 # Building a tokenizer takes 10 to 15 ms at this size (in bytes of tokenizer.json), and all engines together may need four different ones.
 LARGEST = 300_000
@@ -74,13 +76,10 @@ def encoded_by(
     """
     places = (model.place("tokenizer.json"),)
     try:
-        backend = _backend(model, tokenizer, version, engine, largest)
+        made = _backend(model, tokenizer, version, engine, largest)
     except NotKnownError as error:
         return Unknown(str(error), places)
-    found = encode(backend, texts)
-    return (
-        Unknown(found.reason, places) if isinstance(found, Failed) else Known({t: list(ids) for t, ids in found.items()}, places)
-    )
+    return _told(encode(made, texts), places)
 
 
 @fact
@@ -127,28 +126,28 @@ def encoded_by_webllm(model: Model, texts: tuple[str, ...], *, largest: int = LA
 
     npm @mlc-ai/web-tokenizers 0.1.6 (run): it calls the library without special tokens, and truncation and padding of the file count.
     """
-    table = mlc.table(model)
-    if not isinstance(table, Known):
-        return Unknown("it loads no tokenizer that could be read", table.places)
-    if not isinstance(table.value.vocabulary, TokenizerFile):
-        return Unknown("the pieces of tokenizer.model are not turned into ids", table.places)
+    if why := too_large(model, largest):
+        return Unknown(why, (model.place("tokenizer.json"),))
+    answer = mlc.table(model)
+    if not isinstance(answer, Known):
+        return Unknown("it loads no tokenizer that could be read", answer.places)
+    vocabulary = answer.value.vocabulary
+    if not isinstance(vocabulary, TokenizerFile):
+        return Unknown("the pieces of tokenizer.model are not turned into ids", answer.places)
+    tokens, ways = {token.content: token for token in vocabulary.added}, searched((vocabulary.added,), at_once=False)
     try:
         file = file_of(model, largest)
+        added = tuple((i, _older(tokens[text], ways[text])) for i, text in sorted((i, t) for t, i in answer.value.ids.items()))
     except NotKnownError as error:
-        return Unknown(str(error), table.places)
-    tokens = {token.content: token for token in table.value.vocabulary.added}
-    added = sorted((number, text) for text, number in table.value.ids.items())
-    made = msgspec.structs.replace(
-        as_it_stands(file),
-        added=tuple((number, tokens[text]) for number, text in added),
-        ends=False,
-        truncation=bytes(file.truncation),
-        padding=bytes(file.padding),
+        return Unknown(str(error), answer.places)
+    blocks = {"truncation": bytes(file.truncation), "padding": bytes(file.padding)}
+    return _told(encode(msgspec.structs.replace(as_it_stands(file), added=added, ends=False, **blocks), texts), answer.places)
+
+
+def _told(found: Texts | Failed, places: tuple[Place, ...]) -> Answer[Encoded]:
+    return (
+        Unknown(found.reason, places) if isinstance(found, Failed) else Known({t: list(ids) for t, ids in found.items()}, places)
     )
-    found = encode(made, texts)
-    if isinstance(found, Failed):
-        return Unknown(found.reason, table.places)
-    return Known({text: list(ids) for text, ids in found.items()}, table.places)
 
 
 def _backend(model: Model, tokenizer: Loaded, version: str, engine: Engine, largest: int) -> Backend:
@@ -163,18 +162,17 @@ def _backend(model: Model, tokenizer: Loaded, version: str, engine: Engine, larg
         made = as_it_stands(file)
     else:
         made = rebuilt(file, tokenizer, config, version)
-    added = tuple(
-        (token.id, token.token if numbers(version) >= _SEARCHES_BY_LAST else _older(token)) for token in tokenizer.added
-    )
+    by_last = numbers(version) >= _SEARCHES_BY_LAST
+    added = tuple((each.id, each.token if by_last else _older(each.token, each.searched)) for each in tokenizer.added)
     made = msgspec.structs.replace(made, added=added)
     return _repaired(made, file, tokenizer, config) if engine == "sglang" else made
 
 
-def _older(token: LoadedToken) -> AddedToken:
+def _older(token: AddedToken, searched_by: frozenset[bool]) -> AddedToken:
     """An added token as an older library searches for it."""
-    if len(token.searched) > 1:
-        raise NotKnownError(f"{token.text} is registered both for text as it is and for normalized text")
-    return msgspec.structs.replace(token.token, normalized=True in token.searched)
+    if len(searched_by) > 1:
+        raise NotKnownError(f"{token.content} is registered both for text as it is and for normalized text")
+    return msgspec.structs.replace(token, normalized=True in searched_by)
 
 
 def _check(config: Mapping[str, Any]) -> None:

@@ -4,13 +4,14 @@ Worked out without loading it, from the order in which transformers registers to
 tokenization_utils_fast.py:98-206; 5.0.0 to 5.24.0 tokenization_utils_tokenizers.py (105-180 and 376-530 in 5.24.0).
 """
 
+from collections import ChainMap
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from bot.analyze.engines.auto_class import auto_class
-from bot.analyze.engines.registration import batches, searched
+from bot.analyze.engines.registration import batches, registered, searched
 from bot.analyze.engines.vocabulary import Start, listed, start
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.given import Given, RefusedError, given, stated, text
@@ -159,19 +160,22 @@ def _filled(begun: Start, said: Given, row: ClassRow, name: str, version: str) -
         # Of two roles with one string the class's table keeps the later id, and what is added next collides with it.
         pieces = {text(said.named.get(role, role)): i for i, role in enumerate(begun.minimal)}
         file = TokenizerFile(pieces, len(pieces), ())
-    rounds = batches(begun.added, said, name, five=five, again=row.again)
+    # Until 5.15 the library's object was copied after reading the file, and a copy knows no earlier registration.
+    copied = (5,) <= number(version) < (5, 18)
+    rows = tuple(registered((begun.added,), at_once=False).values()) if copied else begun.added
+    rounds = batches(rows, said, name, five=five, again=row.again)
     ids: dict[str, int] = {}
     for batch in rounds:
         ids = numbered(file, batch, ids)
-    flags = {token.content: token for batch in rounds for token in batch}
-    ways = searched(rounds)
+    at_once = (4, 57) <= number(version) < (5, 18)  # these come with tokenizers 0.22
+    flags, ways = registered(rounds, at_once=at_once), searched(rounds, at_once=at_once)
     added = sorted((i, string) for string, i in ids.items())
-    every = {**file.vocab, **ids}
+    every = ChainMap(ids, file.vocab)
     return Loaded(
         cls=name,
         added=tuple(LoadedToken(i, string, flags[string].special, flags[string], ways[string]) for i, string in added),
         special=tuple(every[string] for string in said.special if string in every),
-        size=len(every),
+        size=len(file.vocab) + sum(string not in file.vocab for string in ids),
         hollow=begun.hollow,
         pieces=file.vocab if begun.hollow else {},
         roles={role: (text(value), every.get(text(value))) for role, value in said.named.items() if role in ROLES},

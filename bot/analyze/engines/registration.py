@@ -1,6 +1,6 @@
 """In which order transformers registers added tokens with the library, and how they are then searched for in a text."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -29,7 +29,12 @@ def batches(listed: Batch, said: Given, name: str, *, five: bool, again: bool) -
     new = [token for _, token in sorted(said.declared.items())]
     known = {token.content for token in (*listed, *new)}
     # 4.x looks for the token itself in a list of strings: one with flags of its own is never found there.
-    strange = [value for value in stated if text(value) not in known or (not five and isinstance(value, AddedToken))]
+    same = {_flags(token) for token in new}
+    strange = [
+        value
+        for value in stated
+        if text(value) not in known or (not five and isinstance(value, AddedToken) and _flags(value) not in same)
+    ]
     new += map(_token, strange)
     special = frozenset(map(text, named.values() if five else stated))
     once = tuple(msgspec.structs.replace(token, special=token.special or token.content in special) for token in new)
@@ -44,8 +49,26 @@ def _token(value: Value) -> AddedToken:
     return value if isinstance(value, AddedToken) else AddedToken(value, 0, special=True, normalized=False)
 
 
-def searched(batches: Iterable[Batch]) -> dict[str, frozenset[bool]]:
-    """For each token the `normalized` flags by which a library before 0.23 searches for it, as transformers before 5.18 comes with.
+def _flags(token: AddedToken) -> AddedToken:
+    """A token without the id that it is declared with."""
+    return msgspec.structs.replace(token, id=0)
+
+
+def registered(rounds: Iterable[Batch], *, at_once: bool) -> dict[str, AddedToken]:
+    """The flags of each token after all rounds: the last ones.
+
+    With `at_once` a token that is there with the same flags before a round is passed over in it (tokenizers 0.22.2, run; 0.20.3 and 0.23.3 not),
+    so that of two with one string in a round the other one counts.
+    """
+    found: dict[str, AddedToken] = {}
+    for batch in rounds:
+        before = dict(found) if at_once else {}
+        found.update({token.content: token for token in batch if not _there(token, before)})
+    return found
+
+
+def searched(rounds: Iterable[Batch], *, at_once: bool) -> dict[str, frozenset[bool]]:
+    """For each token the `normalized` flags by which a library before 0.23 searches for it; `at_once` as in `registered`.
 
     False stands for the text as it is, True for what the normalizer leaves of it. A special token keeps the flag of its first special registration,
     and those before that count as well, where from 0.23 on the last registration counts (tokenizers 0.22.2, tokenizer/added_vocabulary.rs,
@@ -53,16 +76,20 @@ def searched(batches: Iterable[Batch]) -> dict[str, frozenset[bool]]:
     """
     special: set[str] = set()
     found: dict[str, set[bool]] = {}
-    last: dict[str, tuple[bool, ...]] = {}
-    for batch in batches:
+    last: dict[str, AddedToken] = {}
+    for batch in rounds:
         for token in batch:
             if token.special and token.content not in special:
                 special.add(token.content)
                 found.setdefault(token.content, set()).add(token.normalized)
+        before = dict(last) if at_once else last
         for token in batch:
-            flags = (token.special, token.single_word, token.lstrip, token.rstrip, token.normalized)
-            if last.get(token.content) != flags:
-                last[token.content] = flags
+            if not _there(token, before):
+                last[token.content] = token
                 if token.content not in special:
                     found.setdefault(token.content, set()).add(token.normalized)
     return {string: frozenset(flags) for string, flags in found.items()}
+
+
+def _there(token: AddedToken, found: Mapping[str, AddedToken]) -> bool:
+    return token.content in found and _flags(found[token.content]) == _flags(token)
