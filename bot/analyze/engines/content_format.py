@@ -16,6 +16,7 @@ from bot.answer import Answer, Known, Unknown
 
 STRING = "string"
 PARTS = "openai"
+_ENDLESS = "endless"
 
 
 class _Stage(NamedTuple):
@@ -40,14 +41,14 @@ def _format(text: str, stage: _Stage) -> Answer[str]:
     found = examined(text, lambda root: _of_tree(root, stage))
     if isinstance(found, Prompt):
         return Known(STRING) if found.kind == "syntax" else Unknown(f"the chat template {found.error}")
-    return Known(found)
+    return Known(found) if found != _ENDLESS else Unknown("this release never ends looking through the chat template")
 
 
 def _of_tree(root: nodes.Template, stage: _Stage) -> str:
     """A loop whose target is a tuple ends the search: the engine's own assertion fails there, and it takes "string"."""
     messages = _aliases(root, "messages", stage)
-    if messages is None:
-        return STRING
+    if isinstance(messages, str):
+        return messages
     loops = list(root.find_all(nodes.For))
     names: list[str] = []
     for loop in loops:
@@ -65,16 +66,27 @@ def _of_tree(root: nodes.Template, stage: _Stage) -> str:
     return STRING
 
 
-def _aliases(root: nodes.Template, first: str, stage: _Stage) -> list[str] | None:
-    """The names that hold the list, or a slice of it, by assignment; "ns.rest" for an attribute of a namespace. None where the search fails."""
-    found = [first]
-    for name in found:  # it grows while it is gone through
+def _aliases(root: nodes.Template, first: str, stage: _Stage) -> list[str] | str:
+    """The names that hold the list, or a slice of it, by assignment; "ns.rest" for an attribute of a namespace. A word where the search fails or never ends."""
+    given: dict[str, set[str]] = {first: set()}
+    for name in (found := [first]):  # it grows while it is gone through
         for assigned in root.find_all(nodes.Assign):
             if not stage.namespaces and _is(assigned.node, name) and not isinstance(assigned.target, nodes.Name):
-                return None
-            aliases = [alias for alias in _targets(assigned, name) if stage.namespaces or "." not in alias]
+                return STRING
+            aliases = {alias for alias in _targets(assigned, name) if stage.namespaces or "." not in alias}
+            given[name] |= aliases - {name}
             found += [alias for alias in aliases if alias not in found]
-    return found
+            given |= {alias: given.get(alias, set()) for alias in aliases}
+    return found if stage.namespaces or not _in_circles(given) else _ENDLESS
+
+
+def _in_circles(given: dict[str, set[str]]) -> bool:
+    """Whether a name is assigned to others and from them again, which sends older releases round for ever."""
+    left = dict(given)
+    while ends := [name for name, others in left.items() if not others & left.keys()]:
+        for name in ends:
+            del left[name]
+    return bool(left)
 
 
 def _targets(assigned: nodes.Assign, name: str) -> Iterator[str]:
