@@ -72,7 +72,9 @@ def for_trust(engine: str, version: str, fields: Mapping[str, Answer[Any]], *, n
 class Engine(Protocol):
     """The shape of an engine module.
 
-    `ID` names it in records, `NAME` in sentences, `VERSIONS` are those that are predicted, newest last.
+    `ID` names it in records, `NAME` in sentences, `VERSIONS` are those that are predicted, newest last. It may have as well: `ALIASES`, other names
+    of versions; `COMPARED`, the versions that a comparison looks at where nobody chooses, by default the newest; and `encode(model, version, texts)`,
+    the ids of texts, which takes longer than everything else and is asked for by `predict` only.
     """
 
     ID: str

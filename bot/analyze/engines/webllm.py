@@ -6,6 +6,7 @@ bundled web-xgrammar 0.1.27 (run) sees the token table alone; its source is mlc-
 
 from typing import Any, cast
 
+from bot.analyze.engines.encoding import encoded_by_webllm
 from bot.analyze.engines.javascript import Failed, json_file
 from bot.analyze.engines.prediction import Prediction
 from bot.analyze.model import sentencepiece
@@ -235,3 +236,8 @@ def _first_failure(model: Model, fields: dict[str, Answer[Any]]) -> Answer[Any]:
     if isinstance(roles, dict) and {"user", "assistant"} <= roles.keys() and isinstance(seps, list) and seps:
         return Known(None)
     return Unknown("whether a prompt can be made of conv_template is not modelled", (conversation_place(model, "roles"),))
+
+
+def encode(model: Model, version: str, texts: tuple[str, ...]) -> Answer[dict[str, list[int]]]:
+    """The ids that texts get, nothing put around them."""
+    return encoded_by_webllm(model, texts)
