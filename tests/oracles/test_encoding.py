@@ -48,13 +48,13 @@ def test_texts_become_what_transformers_makes_of_them() -> None:
             wrong += [] if ours.value == real else [seed]
     assert wrong == []
     assert counts["real"] > 0.7 * FOLDERS
-    assert counts["known"] > 0.97 * counts["real"], counts
+    assert counts["known"] > 0.88 * counts["real"], counts
 
 
 @pytest.mark.needs("shared")
 @pytest.mark.parametrize(
     "engine",
-    [f"transformers-{version}" for version in ("4.57.6", "5.0.0", "5.5.0", "5.15.1", "5.24.0")]
+    [f"transformers-{version}" for version in ("4.46.3", "4.57.6", "5.0.0", "5.5.0", "5.15.1", "5.24.0")]
     + ["vllm-0.33.0", "sglang-0.5.23", "webllm-0.2.86"],
 )
 def test_texts_become_what_a_record_of_a_real_engine_says(engine: str) -> None:

@@ -29,6 +29,8 @@ from bot.place import Place
 LARGEST = 300_000
 # From this version on transformers comes with tokenizers 0.23.
 _SEARCHES_BY_LAST = (5, 18)
+# Texts whose ids tell much about a tokenizer: words, a space in front, what is a special token in many, other scripts, code, digits.
+TEXTS = ("Hello world", " leading space", "<|im_end|>", "na\u00efve caf\u00e9 \u6771\u4eac", "def f(x):\n    return x", "12345")
 Encoded: TypeAlias = dict[str, list[int]]
 Engine = Literal["transformers", "sglang"]
 # sglang 0.5.23 gives these their flags of 4.x back (srt/utils/hf_transformers/tokenizer.py:319-351, read).
@@ -49,7 +51,7 @@ def warm() -> None:
     backend.warm()
 
 
-def encoded(model: Model, version: str, texts: tuple[str, ...], *, largest: int = LARGEST) -> Answer[Encoded]:
+def encoded(model: Model, version: str, texts: tuple[str, ...] = TEXTS, *, largest: int = LARGEST) -> Answer[Encoded]:
     """The ids of each text in the tokenizer that AutoTokenizer of a version of transformers makes of a folder, special tokens included."""
     if why := too_large(model, largest):
         return Unknown(why, (model.place("tokenizer.json"),))
@@ -109,7 +111,7 @@ def loaded_by_sglang(model: Model) -> Answer[Loaded | Refused]:
     return other
 
 
-def encoded_by_sglang(model: Model, texts: tuple[str, ...], *, largest: int = LARGEST) -> Answer[Encoded]:
+def encoded_by_sglang(model: Model, texts: tuple[str, ...] = TEXTS, *, largest: int = LARGEST) -> Answer[Encoded]:
     """The ids of each text in sglang 0.5.23, special tokens included."""
     if why := too_large(model, largest):
         return Unknown(why, (model.place("tokenizer.json"),))
@@ -121,7 +123,7 @@ def encoded_by_sglang(model: Model, texts: tuple[str, ...], *, largest: int = LA
     return encoded_by(model, answer.value, OF_SERVERS, texts, engine="sglang", largest=largest)
 
 
-def encoded_by_webllm(model: Model, texts: tuple[str, ...], *, largest: int = LARGEST) -> Answer[Encoded]:
+def encoded_by_webllm(model: Model, texts: tuple[str, ...] = TEXTS, *, largest: int = LARGEST) -> Answer[Encoded]:
     """The ids that WebLLM gives texts: those of the tokenizer.json that it loads, nothing put around them.
 
     npm @mlc-ai/web-tokenizers 0.1.6 (run): it calls the library without special tokens, and truncation and padding of the file count.
