@@ -22,15 +22,16 @@ def main() -> None:
 
 
 def release(root: Path) -> dict[str, list[str]]:
-    """The names of one release: model types with a configuration class of its own, quantization methods, model types with a template of its own, model types that do not work in float16."""
+    """The names of one release (see Names in bot/analyze/engines/vllm_release.py)."""
     registered = names(root, ("transformers_utils/config.py",), "_CONFIG_REGISTRY")
     methods = names(root, ("model_executor/layers/quantization/__init__.py",), "QuantizationMethods")
     deprecated = names(root, ("model_executor/layers/quantization/__init__.py",), "DEPRECATED_QUANTIZATION_METHODS")
-    template = "_MODEL_TYPE_TO_CHAT_TEMPLATE_FALLBACK"
+    template, backend = "_MODEL_TYPE_TO_CHAT_TEMPLATE_FALLBACK", "_MODEL_TYPES_WITH_INCORRECT_TOKENIZER_CLASS"
     return {
         "registered": sorted(registered),
         "methods": sorted(methods - deprecated),
         "fallback": sorted(names(root, ("transformers_utils/chat_templates/registry.py",), template)),
+        "backend": sorted(names(root, ("tokenizers/registry.py",), backend)),
         "not_in_float16": sorted(names(root, _CONFIGS, "_FLOAT16_NOT_SUPPORTED_MODELS")),
     }
 

@@ -9,17 +9,17 @@ of each part. Where a release allows several versions of transformers, an answer
 from typing import Any, cast
 
 from bot.analyze.engines import vllm_config
-from bot.analyze.engines.borrowed import agreed, does_not_load
+from bot.analyze.engines.borrowed import agreed
 from bot.analyze.engines.config_fields import refused
 from bot.analyze.engines.config_outcome import config_error
 from bot.analyze.engines.from_transformers import tokenizer_id
 from bot.analyze.engines.prediction import Prediction
-from bot.analyze.engines.tokenizer_fields import tokenizer_fields
 from bot.analyze.engines.vllm_generation import generation
 from bot.analyze.engines.vllm_limits import dtype, max_model_len
 from bot.analyze.engines.vllm_quantization import quantization
 from bot.analyze.engines.vllm_release import TRANSFORMERS, Release, release
-from bot.analyze.engines.vllm_template import template_fields
+from bot.analyze.engines.vllm_template import FORMAT, SHA, template_fields
+from bot.analyze.engines.vllm_tokenizer import fields_of_tokenizer, mistral, own
 from bot.analyze.model.config import FILE
 from bot.analyze.model.document import Document
 from bot.analyze.model.eos import Ids
@@ -46,17 +46,23 @@ def predict(model: Model, version: str) -> Prediction:
     """What the server does with the folder; `with_remote_code` is given where the tokenizer is the repository's own code."""
     of = release(version)
     fields, trusted = _agreed({each: _of(model, of, each) for each in of.transformers})
-    if not _settled(fields[_LOADS], value=False) and not _settled(fields[_LOADS], value=None):
-        fields |= template_fields(model, of)
+    fails = [_settled(fields[_LOADS], value=value) for value in (False, None)]
+    template = _template(model, of)
+    fields |= template if not any(fails) else {}
+    trusted |= template if trusted else {}
     if not _settled(fields["loads.config"], value=False) and model.has(FILE):
         fields |= {
             "quantization": quantization(model, of),
             "max_model_len": max_model_len(model, of),
             "dtype": dtype(model, of),
         }
-    if trusted:
-        trusted |= template_fields(model, of)
     return Prediction(ID, version, fields, trusted) if of.was_run else Prediction(ID, version, fields, trusted, "likely", SOURCE)
+
+
+def _template(model: Model, of: Release) -> Fields:
+    if own(model) or mistral(model):
+        return dict.fromkeys((SHA, FORMAT), Unknown("vLLM writes chats for this architecture in a way of its own"))
+    return template_fields(model, of)
 
 
 def _agreed(each: dict[str, tuple[Fields, Fields]]) -> tuple[Fields, Fields]:
@@ -82,7 +88,7 @@ def _of(model: Model, of: Release, transformers: str) -> tuple[Fields, Fields]:
     fields: Fields = {
         "loads.config": _loads(model, config),
         "loads.generation_config": made.loads,
-        **_tokenizer(model, config, transformers),
+        **fields_of_tokenizer(model, of, config, transformers),
         "sampling_defaults": made.sampling,
     }
     fields["stops"] = fields["stops_in_grammar"] = _stops(made.ids, fields[_LOADS], fields.get("eos_token_id"))
@@ -115,13 +121,6 @@ def _loads(model: Model, error: Answer[str | None]) -> Answer[bool | None]:
     if not model.has(FILE):
         return Known(None, (model.place(FILE),))
     return Known(error.value is None, error.places) if isinstance(error, Known) else error
-
-
-def _tokenizer(model: Model, config: Answer[str | None], transformers: str) -> Fields:
-    """An exception over config.json other than these two stops the loading of the tokenizer as well (tokenizers/registry.py:224-239)."""
-    if isinstance(config, Known) and config.value not in (None, "ValueError", "OSError"):
-        return does_not_load(config.value, *config.places)
-    return dict(tokenizer_fields(model, transformers))
 
 
 def _stops(ids: Answer[Ids | None], loads: Answer[bool | None], primary: Answer[int | None] | None) -> Answer[list[int] | None]:

@@ -5,18 +5,17 @@ and architectures come from a table that tools/vllm_tables.py writes.
 """
 
 from functools import cache
-from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
+from bot.analyze import data
 from bot.analyze.model.config import FILE
 from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model, fact
 from bot.answer import Answer, Known, Missing, Unknown
 from bot.place import Place
 
-_TABLE = Path(__file__).parent / "data/vllm-0.33.0.json"
 # What get_text_config of transformers looks for (configuration_utils.py:1366 in 5.19.0), and the name that vLLM maps onto text_config.
 _NESTED = ("text_encoder", "decoder", "generator", "text_config", "llm_config")
 # The end of an architecture's name tells what it is for where the registry does not (config/model.py:2141-2158).
@@ -83,7 +82,7 @@ class Settings(msgspec.Struct, frozen=True):
 @cache
 def table() -> Table:
     """The table of 0.33.0."""
-    return msgspec.json.decode(_TABLE.read_bytes(), type=Table)
+    return msgspec.json.decode(data.content("vllm-0.33.0.json"), type=Table)
 
 
 def model_type(model: Model) -> str:

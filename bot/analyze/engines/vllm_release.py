@@ -4,13 +4,12 @@ Source: the metadata and the Python files of each release's wheel (tools/vllm_ve
 """
 
 from functools import cache
-from pathlib import Path
 
 import msgspec
 
+from bot.analyze import data
 from bot.analyze.tables import parts
 
-_TABLE = Path(__file__).parent / "data/vllm-versions.json"
 # Of the versions of transformers that a release allows, the oldest and the newest that are modelled, and one of 4 beside those of 5. 0.33.0 allows
 # 5.16.1 to 5.20 and was run with 5.19.0; releases before 0.11.1 name no newest, and were made for 4.
 _FOUR, _FIVE = "4.57.6", ("5.6.2", "5.24.0")
@@ -36,12 +35,14 @@ class Names(msgspec.Struct, frozen=True):
     """Names that a release knows.
 
     `registered` are model types with a configuration class of its own, `methods` the quantizations that it starts with, `fallback` model types
-    with a chat template of its own, `not_in_float16` model types that it does not run in that type.
+    with a chat template of its own, `backend` those whose tokenizer it takes as the file stands, `not_in_float16` those that it does not run in
+    that type.
     """
 
     registered: frozenset[str]
     methods: frozenset[str]
     fallback: frozenset[str]
+    backend: frozenset[str]
     not_in_float16: frozenset[str]
 
 
@@ -70,4 +71,4 @@ def release(version: str) -> Release:
 
 @cache
 def _names() -> dict[str, Names]:
-    return msgspec.json.decode(_TABLE.read_bytes(), type=dict[str, Names])
+    return msgspec.json.decode(data.content("vllm-versions.json"), type=dict[str, Names])
