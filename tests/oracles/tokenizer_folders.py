@@ -36,8 +36,8 @@ TEXTS = (
     "",
     "   ",
 )
-SPECIALS = ("<|im_end|>", "<|a|>", "<|b|>", "<s>", "</s>", "<unk>", "the", "<mask>")
-CLASSES = (
+SPECIALS: tuple[str, ...] = ("<|im_end|>", "<|a|>", "<|b|>", "<s>", "</s>", "<unk>", "the", "<mask>")
+CLASSES: tuple[str, ...] = (
     "Qwen2Tokenizer",
     "LlamaTokenizer",
     "LlamaTokenizerFast",
@@ -92,6 +92,10 @@ def folder(random: Random) -> dict[str, str]:
         "decoder": None,
         "model": model,
     }
+    if model["type"] == "WordPiece" and random.random() < 0.7:
+        flags = {name: random.random() < 0.5 for name in ("clean_text", "handle_chinese_chars", "lowercase")}
+        file["normalizer"] = {"type": "BertNormalizer", **flags, "strip_accents": random.choice([None, True, False])}
+        file["pre_tokenizer"] = {"type": "BertPreTokenizer"}
     files = {"tokenizer.json": json.dumps(file), "tokenizer_config.json": json.dumps(_config(random))}
     if random.random() < 0.5:
         files["config.json"] = json.dumps({"model_type": random.choice(TYPES)})
@@ -213,7 +217,12 @@ def _config(random: Random) -> dict[str, Any]:
     for option, chance in (("add_bos_token", 0.3), ("add_eos_token", 0.2), ("add_prefix_space", 0.15), ("legacy", 0.3)):
         if random.random() < chance:
             config[option] = random.choice([True, False, False, None])
-    for option, chance in (("split_special_tokens", 0.05), ("do_lower_case", 0.1), ("strip_accents", 0.1)):
+    for option, chance in (
+        ("split_special_tokens", 0.05),
+        ("do_lower_case", 0.3),
+        ("strip_accents", 0.2),
+        ("tokenize_chinese_chars", 0.2),
+    ):
         if random.random() < chance:
             config[option] = random.random() < 0.5
     if random.random() < 0.15:
