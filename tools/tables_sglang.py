@@ -34,22 +34,8 @@ _COMPUTING = (
     "sglang.srt.function_call",
     "sglang.srt.configs.utils",
 )
-_KEYS = (
-    "max_sequence_length",
-    "seq_length",
-    "max_seq_len",
-    "model_max_length",
-    "max_position_embeddings",
-    "n_positions",
-    "n_ctx",
-    "n_embd",
-    "seq_len",
-    "max_seq_length",
-    "max_length",
-    "max_target_positions",
-    "max_source_positions",
-    "context_length",
-)
+_STANDARD = ("max_sequence_length", "seq_length", "max_seq_len", "model_max_length", "max_position_embeddings")
+_KEYS = (*_STANDARD, "n_positions", "context_length")
 _STATED = 7_777
 
 
@@ -175,7 +161,11 @@ class Trials:
 def row(trials: Trials) -> dict[str, Any]:
     """What is known of a model type, without what is the same for most; see Row of bot/analyze/engines/sglang_types.py."""
     found: dict[str, Any] = {"path": list(trials.path), "inner": trials.read({})[1].model_type if trials.path else ""}
-    found |= {"fixed": _tried(lambda: _fixed(trials)) is True, "starts": _tried(trials.starts) is True}
+    found |= {
+        "fixed": _tried(lambda: _fixed(trials)) is True,
+        "starts": _tried(trials.starts) is True,
+        "bare": _tried(partial(_bare, trials)),
+    }
     unknown: list[str] = []
     parts: dict[str, Callable[[Trials], Any]] = {"eos": _eos, "context": _context, "dtype": _dtype, "quantization": _quantization}
     for part, trial in parts.items():
@@ -197,6 +187,19 @@ def _tried(trial: Any) -> Any:
 def _fixed(trials: Trials) -> bool:
     """Whether the class of the nested configuration is the same whatever type it names."""
     return bool(trials.path) and type(trials.read({}, {"model_type": "llama"})[1]) is type(trials.read({})[1])
+
+
+def _bare(trials: Trials) -> list[str]:
+    """The kinds of rope settings for which the class does without what is not stated: an original length, a base, a factor."""
+    llama = {
+        "rope_type": "llama3",
+        "factor": 4.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 64,
+    }
+    kinds = {"yarn": {"rope_type": "yarn", "factor": 4.0}, "llama3": llama, "linear": {"rope_type": "linear"}}
+    return [kind for kind, rope in kinds.items() if isinstance(_tried(partial(trials.context, {"rope_scaling": rope})), int)]
 
 
 def _ids(value: Any) -> list[int]:
@@ -226,16 +229,23 @@ def _context(trials: Trials) -> dict[str, Any] | None:
     """The keys that count, best first, the default, and whether rope settings multiply it."""
     default = trials.context({})
     keys = [key for key in _KEYS if _tried(lambda key=key: trials.context({key: _STATED})) == _STATED]
-    before = {
-        key: sum(1 for other in keys if other != key and trials.context({key: 1_111, other: 2_222}) == 2_222) for key in keys
-    }
-    keys.sort(key=lambda key: before[key])
+    if not _in_order(trials, keys):
+        before = {key: sum(trials.context({key: 1_111, other: 2_222}) == 2_222 for other in keys if other != key) for key in keys}
+        keys.sort(key=lambda key: before[key])
     top = (
         [key for key in _KEYS if _tried(lambda key=key: trials.context({key: _STATED}, top=True)) == _STATED]
         if trials.path
         else []
     )
-    return {"context": default, "keys": keys if keys != list(_KEYS[:5]) else [], "keys_top": top} | _rope(trials, default)
+    return {"context": default, "keys": keys if keys != list(_STANDARD) else [], "keys_top": top} | _rope(trials, default)
+
+
+def _in_order(trials: Trials, keys: list[str]) -> bool:
+    """Whether each key counts before those behind it."""
+    return all(
+        trials.context({key: 1_000 + n for n, key in enumerate(keys) if n >= first}) == 1_000 + first
+        for first in range(len(keys))
+    )
 
 
 def _rope(trials: Trials, default: Any) -> dict[str, Any]:
@@ -261,17 +271,18 @@ def _dtype(trials: Trials) -> dict[str, Any] | None:
     """The type where none is stated, what float32 becomes, and where it stands."""
     default, half = trials.dtype({}), trials.dtype({"dtype": "float32"})
     found = {"dtype": default if default != "float16" else "", "half": half if half != "float16" else ""}
-    if {trials.dtype({key: "bfloat16"}) for key in ("dtype", "torch_dtype")} != {"bfloat16"} or half == "float32":
+    mark = "bfloat16" if default == "float16" else "float16"
+    if {trials.dtype({key: mark}) for key in ("dtype", "torch_dtype")} != {mark} or half == "float32":
         return None
     if not trials.path:
         return found
-    inner = {"dtype": "bfloat16"}
+    inner = {"dtype": mark}
     seen = (
         trials.dtype({}, inner),
         trials.dtype({"dtype": "float64"}, inner),
-        trials.dtype({}, {"torch_dtype": "bfloat16"}),
+        trials.dtype({}, {"torch_dtype": mark}),
     )
-    froms = {("bfloat16",) * 3: "", (default, "float64", default): "top"}
+    froms = {(mark,) * 3: "", (default, "float64", default): "top"}
     return found | {"dtype_from": froms[seen]} if seen in froms else None
 
 

@@ -24,7 +24,7 @@ from bot.answer import Answer, Known, Missing, Unknown
 
 ID = "sglang"
 NAME = "sglang"
-VERSIONS = (NEWEST,)
+VERSIONS = tuple(RELEASES)
 
 Fields = dict[str, Answer[Any]]
 

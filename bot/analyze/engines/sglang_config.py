@@ -9,12 +9,12 @@ from typing import Any
 from bot.analyze.engines.config_outcome import config_error as error_of_transformers
 from bot.analyze.engines.from_transformers import generation_config_refused, generation_ids
 from bot.analyze.engines.sglang_releases import NEWEST, RELEASES, Release
-from bot.analyze.engines.sglang_types import has_class, reading
-from bot.analyze.model.config import FILE
+from bot.analyze.engines.sglang_types import Read, has_class, reading, row_of
+from bot.analyze.model.config import FILE, holders
 from bot.analyze.model.document import Document
 from bot.analyze.model.eos import Ids, stated
 from bot.analyze.model.folder import Model
-from bot.analyze.model.rope import lacking, ropes
+from bot.analyze.model.rope import Rope, lacking, ropes
 from bot.analyze.tables import knows_type
 from bot.answer import Answer, Known, Missing, Unknown
 
@@ -53,25 +53,49 @@ def _own_error(model: Model, release: Release) -> Answer[str | None] | None:
         newest = has_class(kind, RELEASES[NEWEST])
         return Unknown("whether sglang has a class for the model type is not known", place) if has is None and newest else None
     first = error_of_transformers(model, release.transformers) if known else None
+    row = row_of(kind, release)
+    if row is not None and "all" in row.unknown:
+        return Unknown("what sglang's class for the model type needs is not known", place)
+    if isinstance(first, Known) and first.value not in (None, "KeyError"):
+        return first
+    found = reading(model, release)
+    if isinstance(found, str):
+        return Unknown(found, place) if release.tables else first
+    odd = next(
+        (rope for rope in ropes(model) if _unclear(rope, found) or (not known and rope.keys[0] == "rope_parameters")), None
+    )
+    if odd is not None:
+        return Unknown(f"what the class of the model type makes of {odd.name} is not known", (odd.place(model),))
+    if not release.five and any(
+        "quantization_config" in held.values and held.values["quantization_config"] is None for held in holders(model)
+    ):
+        return Unknown("what transformers 4 makes of a quantization_config that is null is not known", place)
+    lacks = next((rope for rope in ropes(model) if lacking(rope)), None)
+    if lacks is not None and not known:
+        return (
+            Known("KeyError", (lacks.place(model),))
+            if release.five
+            else Unknown("the rope settings lack one", (lacks.place(model),))
+        )
     if isinstance(first, Known) and first.value is not None:
         return first
     if names == []:
         return Known("IndexError", place)
-    found = reading(model, release)
-    if isinstance(found, str):
-        return Unknown(found, place) if release.tables else first
-    if "all" in found.row.unknown:
-        return Unknown("what sglang's class for the model type needs is not known", place)
-    if known:
-        return first
-    rope = next((rope for rope in ropes(model) if lacking(rope)), None)
-    if rope is None:
-        return Known(None, place)
-    return (
-        Known("KeyError", (rope.place(model),))
-        if release.five
-        else Unknown("the rope settings lack a mandatory one", (rope.place(model),))
-    )
+    return first if known else Known(None, place)
+
+
+def _unclear(rope: Rope, read: Read) -> bool:
+    """Whether the class has to supply what rope settings lack, or is none that reads such settings: it may then refuse them."""
+    values, held = rope.values or {}, rope.holder.values
+    if lacking(rope):
+        return rope.holder.path != read.row.path or (rope.kind == "linear" and rope.kind in read.row.bare)  # else it is refused
+    if rope.kind not in ("yarn", "llama3", "longrope"):
+        return read.row.rope == "?" and rope.kind in ("linear", "dynamic")
+    if rope.holder.path != read.row.path or (read.row.rope == "?" and rope.kind != "longrope"):
+        return True
+    base = "rope_theta" in values or "rope_theta" in held
+    stated = {"yarn": "original_max_position_embeddings" in values, "llama3": base and read.row.context is not None}
+    return not stated.get(rope.kind, read.row.context is not None) and rope.kind not in read.row.bare
 
 
 def config_ids(model: Model, release: Release) -> Answer[Ids]:
@@ -86,7 +110,8 @@ def config_ids(model: Model, release: Release) -> Answer[Ids]:
         )
     row = read.row
     inner = stated(model, FILE, *row.path) if read.nested and row.eos_from != "top" else Missing()
-    if key in read.top and (row.eos_from != "nested" or isinstance(inner, Missing)):
+    within = row.eos_from == "nested" and row.path[0] in read.top  # then the top level's ids count for nothing
+    if key in read.top and not within:
         return Known(row.eos_null, (read.place(model, key),)) if isinstance(top, Missing) else top
     if read.nested and row.eos_from != "top" and key in read.inner:
         return Known((), (read.place(model, key, inner=True),)) if isinstance(inner, Missing) else inner

@@ -77,7 +77,7 @@ def _factor(read: Read) -> float | None:
     if kind == "llama3":
         return 1
     if kind == "yarn":
-        return factor if read.row.rope == "yarn" else 1
+        return {"yarn": factor, "": 1}.get(read.row.rope)
     return factor if kind in ("linear", "dynamic") else None
 
 
@@ -94,6 +94,9 @@ def dtype(model: Model, release: Release) -> Answer[str]:
         return Unknown("which type the class of the model type takes is not known", place)
     inner = None if read.row.dtype_from == "top" or not read.nested else _named(read.inner)
     stated = inner or _named(read.top)
+    null = any(key in values for values in (read.top, read.inner) for key in ("dtype", "torch_dtype"))
+    if stated is None and null and read.row.dtype != read.row.half:
+        return Unknown("what null makes of the type that the class prefers is not known", place)
     if stated is None and read.usual:
         return Known(read.row.dtype, place)
     kind = _NAMES.get(stated) if isinstance(stated, str) else "float32" if stated is None else None

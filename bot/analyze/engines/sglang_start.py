@@ -38,6 +38,8 @@ def starts(model: Model, release: Release, stopped: Answer[bool], method: Answer
     names: Any = model.mapping(FILE).get("architectures")
     if not names:
         return Known(value=False, places=place)  # the first is looked at
+    if release is not RELEASES[NEWEST]:
+        return Unknown("it was read at 0.5.23 only", place)
     read = reading(model, release)
     if isinstance(read, str) or not read.row.starts or not isinstance(names, list):
         return Unknown("what the class of the model type needs is not known", place)

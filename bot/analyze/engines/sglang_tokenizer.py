@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 
 from bot.analyze.engines.loaded import Loaded, Refused, loaded
+from bot.analyze.engines.plain_config import plain_config_error
 from bot.analyze.engines.sglang_releases import Release
+from bot.analyze.engines.sglang_types import has_class
 from bot.analyze.engines.tokenizer_fields import tokenizer_fields
 from bot.analyze.model.config import FILE as CONFIG
 from bot.analyze.model.folder import Model, fact
@@ -16,6 +18,7 @@ from bot.analyze.model.picks import registered
 from bot.analyze.model.tokenizer_class import FILE as BACKEND
 from bot.analyze.model.tokenizer_class import row
 from bot.analyze.model.tokens import needs_remote_code, refusal
+from bot.analyze.tables import knows_type
 from bot.answer import Answer, Known, Unknown
 
 Fields = dict[str, Answer[Any]]
@@ -33,7 +36,10 @@ def fields_of_tokenizer(model: Model, release: Release) -> Fields:
     version = release.transformers
     if mistral_common(model):
         return _unknown("it depends on mistral-common, which reads tekken.json")
-    fields = _renamed(model, tokenizer_fields(model, version), release)
+    asked = _asked(model, release)
+    if isinstance(asked, str):
+        return _unknown(asked)
+    fields = _renamed(asked, tokenizer_fields(asked, version), release)
     match release.tokenizer:
         case "declared":
             return _repaired(model, _by_declared_class(model, version, fields))
@@ -55,6 +61,30 @@ def always_stops(model: Model, fields: Fields, release: Release) -> Answer[tuple
         if isinstance(found, Known) and isinstance(found.value, Loaded):
             return Known(tuple(token.id for token in found.value.added if token.text in release.always))
     return Unknown("the added tokens are not known")
+
+
+def _asked(model: Model, release: Release) -> Model | str:
+    """The folder as AutoTokenizer sees it within sglang, or why that cannot be told.
+
+    A model type that only sglang knows has a configuration there, of which no tokenizer class is registered; and rope settings do not end the reading of
+    a plain one (utils/hf_transformers_patches.py:159, from 0.5.12 on). What is left of config.json then plays no part.
+    """
+    config = model.mapping(CONFIG)
+    kind: Any = config.get("model_type")
+    if not isinstance(kind, str) or knows_type(kind, release.transformers) or not release.five:
+        return model
+    plain = plain_config_error(model, release.transformers)
+    roped = (
+        release.tokenizer == "declared"
+        and isinstance(plain, Known)
+        and plain.value == "AttributeError"
+        and isinstance(config.get("rope_scaling"), dict)
+    )
+    if not roped and not has_class(kind, release):
+        return model
+    if config.get("tokenizer_class") and not model.mapping(SETTINGS).get("tokenizer_class"):
+        return "config.json names the tokenizer class"
+    return _without_config(model)
 
 
 def _renamed(model: Model, fields: Fields, release: Release) -> Fields:

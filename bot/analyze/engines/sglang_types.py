@@ -24,11 +24,12 @@ class Row(msgspec.Struct, frozen=True):
     """What is known of a model type.
 
     `path` are the keys that lead to the language model's configuration, `inner` is the model type of that where it names none; `fixed` says that its
-    class is the same whatever type it names. `starts` says that a server starts with nothing but the type and an architecture.
+    class is the same whatever type it names, `named` that it has to name one. `starts` says that a server starts with nothing but the type and an architecture.
     `eos` are the ids where nothing states any, `eos_null` those where null does. `context` is the default length (None: none, sglang then takes
     2048), `keys` the keys that count, best first, `keys_top` those that count at the top level although there is a nested configuration.
     `rope` is "" where linear and dynamic factors multiply the length, "yarn" where those of yarn do as well, "layers" where those of rope_scaling do not,
-    "old" where rope_scaling alone counts, with all its factors, "?" where that is not known.
+    "old" where rope_scaling alone counts, with all its factors, "?" where that is not known. `bare` are the kinds for which the class does without
+    what is not stated: yarn an original length, llama3 a base, linear a factor.
     `dtype` is taken where none is stated, `half` in place of float32.
     `…_from` tells where the value is taken from: "" the top level, else the nested configuration (for `dtype` the other way round), "top" the top
     level only, "nested" the nested configuration before the top level.
@@ -38,6 +39,7 @@ class Row(msgspec.Struct, frozen=True):
     path: tuple[str, ...] = ()
     inner: str = ""
     fixed: bool = False
+    named: bool = False
     starts: bool = False
     eos: tuple[int, ...] = ()
     eos_null: tuple[int, ...] = ()
@@ -46,6 +48,7 @@ class Row(msgspec.Struct, frozen=True):
     keys: tuple[str, ...] = LENGTHS
     keys_top: tuple[str, ...] = ()
     rope: str = ""
+    bare: tuple[str, ...] = ()
     dtype: str = "float16"
     half: str = "float16"
     dtype_from: str = ""
@@ -125,4 +128,6 @@ def reading(model: Model, release: Release) -> Read | str:
     ]
     if others:
         return f"config.json has {others[0]}, which the class of its model type does not know"
+    if row.named and "model_type" not in inner:
+        return f"{row.path[-1]} of config.json names no model type"
     return Read(row, top, inner)
