@@ -60,7 +60,8 @@ def row(cls: Any) -> dict[str, Any]:
     front of the `tokenizers` library, "absent" for one whose package is not installed. `roles` are its default role strings; `no_pad` says that it leaves the padding role empty whatever a
     padding block says, `more` that it brings further special tokens. Without any vocabulary it holds the entries of `minimal`, roles by their
     name, or raises an error of the type `empty`. `files` are the vocabulary files besides tokenizer.json, `pair` says that vocab.json and
-    merges.txt make its vocabulary, `again` that it makes every special token special at the end.
+    merges.txt make its vocabulary, `again` that it makes every special token special at the end,
+    `frail` that it does not load where its roles are stated as null, `needs` names the parts of tokenizer.json without which it raises TypeError.
     """
     if type(cls).__name__ == "DummyObject":
         return {"kind": "absent"}
@@ -82,7 +83,7 @@ def row(cls: Any) -> dict[str, Any]:
     source = inspect.getsource(cls.__init__) if parameters and not plain else ""
     if "additional_special_tokens" in source or "extra_special_tokens" in source:
         found["more"] = True
-    return {**found, **_empty(cls), **_pair(cls), **_again(cls)}
+    return {**found, **_empty(cls), **_pair(cls), **_again(cls), **_frail(cls, roles), **_needs(cls)}
 
 
 def _load(cls: Any, config: dict[str, Any], **files: Any) -> Any:
@@ -115,18 +116,51 @@ def _pair(cls: Any) -> dict[str, Any]:
     return {"pair": True} if made.backend_tokenizer.get_vocab(with_added_tokens=False) == vocab else {}
 
 
+def _small(cls: Any) -> dict[str, Any]:
+    """A tokenizer.json with a vocabulary of the kind that a class takes."""
+    kind = getattr(getattr(cls, "model", None), "__name__", "BPE")
+    return {"version": "1.0", "added_tokens": [], "model": _VOCABULARIES.get(kind, _VOCABULARIES["BPE"])}
+
+
 def _again(cls: Any) -> dict[str, Any]:
-    model = _VOCABULARIES.get(getattr(getattr(cls, "model", None), "__name__", "BPE"), _VOCABULARIES["BPE"])
-    tokenizer = {"version": "1.0", "added_tokens": [], "model": model}
     flags = {"lstrip": False, "rstrip": False, "single_word": False, "normalized": False, "special": False}
     config = {"added_tokens_decoder": {"3": {"content": "<|x|>", **flags}}, "additional_special_tokens": ["<|x|>"]}
     try:
-        made = _load(cls, config, tokenizer=tokenizer)
+        made = _load(cls, config, tokenizer=_small(cls))
     except Exception:  # noqa: BLE001 - it may ask for other vocabularies
         return {}
     return (
         {"again": True} if five() and any(t.content == "<|x|>" and t.special for t in made.added_tokens_decoder.values()) else {}
     )
+
+
+def _frail(cls: Any, roles: dict[str, str]) -> dict[str, Any]:
+    none = dict.fromkeys(set(roles) & set(_MARKED))
+    loads: list[bool] = []
+    for config in ({}, none):
+        try:
+            made = _load(cls, config, tokenizer=_small(cls))
+        except Exception:  # noqa: BLE001 - that it raises is what is asked for
+            loads.append(False)
+        else:
+            loads.append(not any(getattr(made, role) for role in config))
+    return {"frail": True} if loads == [True, False] else {}
+
+
+def _needs(cls: Any) -> dict[str, Any]:
+    parts: dict[str, Any] = {
+        "normalizer": {"type": "NFC"},
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+    }
+    needed: list[str] = []
+    for name in ("", *parts):
+        try:
+            _load(cls, {}, tokenizer={**_small(cls), **parts, **({name: None} if name else {})})
+        except TypeError:
+            needed.append(name)
+        except Exception:  # noqa: BLE001 - it asks for another vocabulary
+            return {}
+    return {"needs": needed} if needed and "" not in needed else {}
 
 
 def rows() -> dict[str, dict[str, Any]]:

@@ -30,7 +30,7 @@ def _of_5(model: Model, version: str) -> tuple[str, ...] | Unknown:
     if isinstance(loads, Unknown):
         return loads
     tokenizer, config = _tokenizer_config(model, version), model.mapping("config.json")
-    names = (tokenizer.get("tokenizer_class"), config.get("tokenizer_class"))
+    names: tuple[Any, Any] = (tokenizer.get("tokenizer_class"), config.get("tokenizer_class"))
     if any(name is not None and not isinstance(name, str) for name in names):
         return Unknown("tokenizer_class is no text", (model.place(_CONFIG, "/tokenizer_class"),))
     declared, other = (cast("str", name or "").removesuffix("Fast") for name in names)
@@ -43,23 +43,28 @@ def _of_5(model: Model, version: str) -> tuple[str, ...] | Unknown:
         if not (number(version) >= (5, 3) and is_incorrect(model_type, version)):
             _hold_local(model_type if loads else "", declared, version)
         default = release(version).by_config.get(model_type, "") if loads else ""
-        return (known(declared or _existing(other, version) or default, version),)
+        return (known(declared or _existing(names[1], version) or default, version),)
     mapped, at = registered(model_type, version), number(version)
     if not declared and not (at >= (5, 10) and mapped and mapped != other):
-        _existing(other, version)
+        _existing(names[1], version)
     spoiled = "LlamaTokenizer" in (declared or other) and is_byte_level(model)
     found = pick(version, declared, other, model_type, byte_level=spoiled) if declared or other or loads else FILE
     # 5.0 to 5.5 take the file as it stands where the declared class is not that of the model type, and try the class when that raises.
     differs = bool(mapped and mapped != declared) or (at < (5, 3) and bool(model_type) and not mapped)
     tried = at < (5, 6) and bool(declared) and differs
-    return (FILE, release(version).spelled.get(cast("str", names[0]), "")) if tried else (found,)
+    return (FILE, release(version).as_is(names[0])) if tried else (found,)
 
 
-def _existing(name: str, version: str) -> str:
-    """A class that config.json names; AutoTokenizer does not look whether it found any."""
-    if name and not release(version).named(name):
+def _existing(name: str | None, version: str) -> str:
+    """A class that config.json names; AutoTokenizer does not look whether it found any, nor whether it is the base of those in Python."""
+    if not name:
+        return ""
+    found = release(version).as_is(name)
+    if not found:
         raise RefusedError(f"config.json names the tokenizer class {name}, which does not exist", "AttributeError")
-    return name
+    if found == "PythonBackend":
+        raise RefusedError(f"config.json names the tokenizer class {name}, which is only a base", "NotImplementedError")
+    return name.removesuffix("Fast")
 
 
 def _config(model: Model, version: str) -> bool | Unknown:

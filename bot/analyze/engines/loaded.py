@@ -103,9 +103,12 @@ def _loaded(model: Model, version: str) -> Answer[Loaded | Refused]:
 
 def _second(model: Model, name: str, version: str, error: RefusedError) -> Answer[Loaded | Refused]:
     """What the declared class makes of a folder that the first one refused, as 5.0 to 5.5 try it."""
-    if name == "PythonBackend" and error.error in ("ValueError", "Exception"):
-        raise RefusedError("the class that is declared cannot be made without a vocabulary of its own", "NotImplementedError")
-    if name in ("PythonBackend", FILE):
+    if name == "PythonBackend":
+        # What the files state is read before the lack of a vocabulary shows.
+        said = stated(model, version, listed(model, read="added_tokens_decoder" not in model.mapping("tokenizer_config.json")))
+        _ = given(said, version, {})
+        raise RefusedError("the class that is declared is only a base", "NotImplementedError")
+    if name == FILE:
         raise error
     return _of_class(model, name, version)
 
@@ -127,6 +130,9 @@ def _of_class(model: Model, name: str, version: str) -> Answer[Loaded | Refused]
         return begun
     if row.more:
         return Unknown(f"{name} brings special tokens of its own along")
+    held = row.roles if row.frail else set(begun.minimal)
+    if empty := next((role for role in held if role in said.values and said.values[role] is None), None):
+        return Unknown(f"what {name} does without {empty} is not modelled")
     pad = "" if row.no_pad else begun.file.pad_token
     taken = given(said, version, {**begun.roles, **row.roles}, pad=pad, pieces=begun.pieces)
     _hold_sides(said.values)
@@ -171,6 +177,8 @@ def _filled(begun: Start, said: Given, row: ClassRow, name: str, version: str) -
     flags, ways = registered(rounds, at_once=at_once), searched(rounds, at_once=at_once)
     added = sorted((i, string) for string, i in ids.items())
     every = ChainMap(ids, file.vocab)
+    roles = {role: (text(value), every.get(text(value))) for role, value in said.named.items() if role in ROLES}
+    unknown = roles.get("unk_token", ("", None))[1]  # what a string without an id becomes
     return Loaded(
         cls=name,
         added=tuple(LoadedToken(i, string, flags[string].special, flags[string], ways[string]) for i, string in added),
@@ -178,5 +186,5 @@ def _filled(begun: Start, said: Given, row: ClassRow, name: str, version: str) -
         size=len(file.vocab) + sum(string not in file.vocab for string in ids),
         hollow=begun.hollow,
         pieces=file.vocab if begun.hollow else {},
-        roles={role: (text(value), every.get(text(value))) for role, value in said.named.items() if role in ROLES},
+        roles={**dict.fromkeys(said.blank, ("", unknown)), **roles},
     )

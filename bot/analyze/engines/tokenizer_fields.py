@@ -41,7 +41,7 @@ def tokenizer_fields(model: Model, version: str) -> dict[str, Answer[Any]]:
         }
     return {
         "loads.tokenizer": Known(value=True, places=places),
-        **{key: Known(value, places) for key, value in _of(answer.value).items()},
+        **{key: value if isinstance(value, Unknown) else Known(value, places) for key, value in _of(answer.value).items()},
     }
 
 
@@ -50,10 +50,12 @@ def _of(found: Loaded) -> dict[str, Any]:
     for role in _ROLES:
         text, number = found.roles.get(f"{role}_token", (None, None))
         roles |= {f"{role}_token": text, f"{role}_token_id": number}
+    blank = any(not text for text, _ in found.roles.values())
     return {
         "tokenizer_class": found.cls,
         **roles,
-        "all_special_ids": sorted(found.special),
+        # An empty string is no token of the vocabulary, so what it adds to the list depends on the version.
+        "all_special_ids": Unknown("a role is an empty string") if blank else sorted(found.special),
         "added_tokens": _added(found),
         "len_tokenizer": found.size,
     }

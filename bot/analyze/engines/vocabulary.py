@@ -12,7 +12,7 @@ import msgspec
 
 from bot.analyze.model import sentencepiece, tiktoken
 from bot.analyze.model.document import Document
-from bot.analyze.model.folder import Model
+from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.given import RefusedError, Stated, json_error
 from bot.analyze.model.merges import taken_merge
 from bot.analyze.model.tokenizer_classes import FILE, ClassRow, number
@@ -74,9 +74,19 @@ def start(model: Model, name: str, row: ClassRow, said: Stated, version: str) ->
         return Unknown(f"tokenizer.json {file.reason}", file.places)
     if isinstance(file, Missing) or not model.has(_FILE):
         return _without_file(model, name, row, said, at)
-    if row.kind == "file" or at < (5, 4):
-        return _whole(model, file.value, builds=row.kind == "built")
-    return _built(model, file.value)
+    begun = (
+        _whole(model, file.value, builds=row.kind == "built") if row.kind == "file" or at < (5, 4) else _built(model, file.value)
+    )
+    if isinstance(begun, Start) and name == "LlamaTokenizerFast" and said.values.get("add_prefix_space") is not None:
+        # It is then made from the slow one (models/llama/tokenization_llama_fast.py:155 in 4.57.6).
+        if model.has("tokenizer.model"):
+            return Unknown(
+                "LlamaTokenizerFast is made from tokenizer.model where add_prefix_space is stated, which is not modelled"
+            )
+        raise RefusedError("LlamaTokenizerFast asks for tokenizer.model where add_prefix_space is stated", "ValueError")
+    if isinstance(begun, Start) and (part := next((p for p in row.needs if getattr(begun.file.parts, p) is None), "")):
+        raise RefusedError(f"tokenizer.json has no {part}", "TypeError")
+    return begun
 
 
 def _whole(model: Model, file: TokenizerFile | NotTokenizer, *, builds: bool) -> Start:
@@ -100,11 +110,18 @@ def _built(model: Model, file: TokenizerFile | NotTokenizer) -> Start | Unknown:
     refused = refusal(model)
     if refused and refused[0] != "/model/merges":
         raise RefusedError(f"tokenizer.json is refused by the tokenizers library: {refused[1]}", "Exception")
-    taken = taken_merge(file.merges, file.vocab) if file.merges is not None else ""
-    if taken:
+    if taken := _stray(model):
         error = "TypeError" if taken.endswith("is no pair") else "Exception"
         raise RefusedError(f"tokenizer.json is refused by the tokenizers library: {taken}", error)
     return Start(file)
+
+
+@fact
+def _stray(model: Model) -> str:
+    """What a class that takes the merges over finds wrong with them, "" for nothing."""
+    file = tokenizer_file(model)
+    read = file.value if isinstance(file, Known) and isinstance(file.value, TokenizerFile) else None
+    return taken_merge(read.merges, read.vocab) if read and read.merges is not None else ""
 
 
 def _without_file(model: Model, name: str, row: ClassRow, said: Stated, at: tuple[int, ...]) -> Start | Unknown:
@@ -125,7 +142,8 @@ def _without_file(model: Model, name: str, row: ClassRow, said: Stated, at: tupl
     if any(model.has(key) for key in row.files):
         return Unknown(f"what {name} makes of {' and '.join(key for key in row.files if model.has(key))} is not modelled")
     if row.empty:
-        raise RefusedError("there is no vocabulary file", row.empty)
+        plain = name == "LlamaTokenizerFast" and said.values.get("legacy", True) is False  # it then opens the file by itself
+        raise RefusedError("there is no vocabulary file", "TypeError" if plain else row.empty)
     if row.minimal is None:
         return Unknown(f"there is no vocabulary file, and what {name} starts with is not known")
     return Start(TokenizerFile({}, 0, ()), hollow=True, minimal=row.minimal)
@@ -208,21 +226,38 @@ def _of_pieces(pieces: sentencepiece.Pieces, name: str, said: Stated, at: tuple[
     if at < (5, 4):
         return Start(_numbered(texts), pieces=marked, roles=pieces.roles)
     if at < (5, 24):
-        return Start(_numbered(_renamed_one_by_one(texts, names)), pieces=marked, roles=pieces.roles)
+        found = texts if not said.declared else None if pieces.unigram else _renamed_one_by_one(texts, names)
+        if found is None:
+            raise RefusedError("names of added_tokens_decoder stand against a vocabulary that is no table", "ValueError")
+        return Start(_numbered(found), pieces=marked, roles=pieces.roles)
     kept = {string for i, string in texts.items() if i not in names}
     renamed = {i: string for i, string in names.items() if string not in kept}
     return Start(_numbered({**texts, **renamed}), pieces=control, roles=pieces.roles)
 
 
 def _renamed_one_by_one(texts: Mapping[int, str], names: Mapping[int, str]) -> dict[int, str]:
-    """Pieces that take the name that is declared for their id, unless another piece has it at that time (5.4 to 5.22)."""
+    """Pieces that take the name that is declared for their id, unless another piece has it at that time (5.4 to 5.22).
+
+    Raises RefusedError where a piece that merges need is renamed: the file is then taken for one of tiktoken.
+    """
     found = dict(texts)
     strings = {string: i for i, string in texts.items()}
+    gone: list[str] = []
     for i, string in names.items():
         if found[i] != string and string not in strings:
+            gone.append(found[i])
             strings.pop(found[i], None)
             strings[string] = i
             found[i] = string
+    before = frozenset(texts.values())
+    ends = tuple(gone)
+    longer = [piece for piece in before if gone and (piece.startswith(ends) or piece.endswith(ends))]
+    if any(
+        piece[:i] in before and piece[i:] in before and {piece, piece[:i], piece[i:]} & set(gone)
+        for piece in longer
+        for i in range(1, len(piece))
+    ):
+        raise RefusedError("a piece that merges need has another name in added_tokens_decoder", "ValueError")
     return found
 
 

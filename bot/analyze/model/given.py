@@ -35,11 +35,13 @@ class Given(msgspec.Struct, frozen=True):
 
     `declared` are those of added_tokens_decoder by declared id, or without that key those of added_tokens.json and of tokenizer.json's list.
     `named` are those that hold a role or have a name of their own, by it, `more` special tokens without one; both in the order of registration.
+    `blank` are roles that hold an empty string.
     """
 
     declared: Mapping[int, AddedToken]
     named: Mapping[str, Value]
     more: tuple[Value, ...]
+    blank: tuple[str, ...] = ()
 
     @property
     def special(self) -> tuple[str, ...]:
@@ -122,7 +124,8 @@ def given(
         value = values[name] if name in values else defaults.get(name) or (pad if name == "pad_token" else None)
         token = _value(name, value)
         named[name] = said.by_text.get(text(token), token) if token is not None else None
-    return _of_5(values, said, named) if five else _of_4(values, said, named, number(version))
+    found = _of_5(values, said, named) if five else _of_4(values, said, named, number(version))
+    return msgspec.structs.replace(found, blank=tuple(name for name in ROLES if values.get(name) == ""))
 
 
 def _of_4(values: dict[str, Any], said: Stated, named: dict[str, Value | None], at: tuple[int, ...]) -> Given:

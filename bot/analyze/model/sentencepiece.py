@@ -13,7 +13,8 @@ _ORDINARY, _UNKNOWN, _CONTROL, _USER, _BYTE = 1, 2, 3, 4, 6  # of the enum Sente
 _RESERVED = (_UNKNOWN, _CONTROL, _BYTE)  # pieces that text never becomes; they have a name space of their own
 _PIECES, _TRAINER = 1, 2  # fields of ModelProto
 _PIECE, _TYPE = 1, 3  # fields of SentencePiece
-_BYTE_FALLBACK = 35  # field of TrainerSpec
+_KIND, _BYTE_FALLBACK = 3, 35  # fields of TrainerSpec
+_UNIGRAM = 1  # of the enum TrainerSpec.ModelType
 # Fields of TrainerSpec for the id and the piece of a role, with their defaults.
 _ROLES = {"unk_token": (40, 0, 45, "<unk>"), "bos_token": (41, 1, 46, "<s>"), "eos_token": (42, 2, 47, "</s>")}
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # wire types; groups (3 and 4) appear in no such file
@@ -23,13 +24,14 @@ class Pieces(msgspec.Struct, frozen=True):
     """The pieces of a model in the order of their ids.
 
     `control` and `user` are the places of control pieces and of user-defined ones; `roles` the strings that the model itself gives to
-    unknown text, begin and end.
+    unknown text, begin and end. `unigram` says that it was trained as such a model, which is the default.
     """
 
     texts: tuple[str, ...]
     control: tuple[int, ...] = ()
     user: tuple[int, ...] = ()
     roles: dict[str, str] = {}
+    unigram: bool = True
 
 
 class NotPieces(msgspec.Struct, frozen=True):
@@ -47,7 +49,7 @@ def read(content: bytes) -> Pieces | NotPieces:
     """Read a tokenizer.model."""
     texts: list[str] = []
     types: list[int] = []
-    byte_fallback = False
+    byte_fallback, unigram = False, True
     roles = {name: text for name, (_, _, _, text) in _ROLES.items()}
     try:
         for field, value in _fields(content, 0, len(content)):
@@ -58,6 +60,7 @@ def read(content: bytes) -> Pieces | NotPieces:
             elif field == _TRAINER and isinstance(value, tuple):
                 trainer = dict(_fields(content, *value))  # of a field that stands twice the last counts
                 byte_fallback = bool(trainer.get(_BYTE_FALLBACK, byte_fallback))
+                unigram = trainer.get(_KIND, _UNIGRAM) == _UNIGRAM
                 roles = _roles(content, trainer)
     except _BrokenError:
         return NotPieces("is no SentencePiece model", foreign=True)
@@ -71,7 +74,7 @@ def read(content: bytes) -> Pieces | NotPieces:
     if types.count(_BYTE) != (256 if byte_fallback else 0):
         return NotPieces("does not have the byte pieces that its `byte_fallback` asks for")
     places = {kind: tuple(i for i, each in enumerate(types) if each == kind) for kind in (_CONTROL, _USER)}
-    return Pieces(tuple(texts), places[_CONTROL], places[_USER], roles)
+    return Pieces(tuple(texts), places[_CONTROL], places[_USER], roles, unigram)
 
 
 def _roles(content: bytes, trainer: dict[int, int | tuple[int, int]]) -> dict[str, str]:

@@ -19,7 +19,8 @@ class ClassRow(msgspec.Struct, frozen=True):
     `kind` is "file" where it takes tokenizer.json as it stands, "built" where it builds its own pipeline, "python" where it is no front of the
     `tokenizers` library, "absent" where it needs a package that is seldom there. `no_pad` says that it leaves the padding role empty whatever a
     padding block says, `more` that it brings special tokens without a role, `pair` that vocab.json and merges.txt make its vocabulary, `again` that it
-    makes every special token special at the end. Without any vocabulary file it starts with `minimal`, roles by their name, or raises `empty`.
+    makes every special token special at the end, `frail` that it may not load where its roles are stated as null. `needs` are parts of
+    tokenizer.json without which it raises TypeError. Without any vocabulary file it starts with `minimal`, roles by their name, or raises `empty`.
     """
 
     kind: Literal["file", "built", "python", "absent"]
@@ -31,6 +32,8 @@ class ClassRow(msgspec.Struct, frozen=True):
     empty: str = ""
     pair: bool = False
     again: bool = False
+    frail: bool = False
+    needs: tuple[str, ...] = ()
 
 
 class Release(msgspec.Struct, frozen=True):
@@ -48,6 +51,10 @@ class Release(msgspec.Struct, frozen=True):
         """The class that AutoTokenizer of transformers 5 takes for a name, FILE for the generic ones, "" where it finds none."""
         found = self.spelled.get(name) or self.spelled.get(f"{name}Fast", "")
         return FILE if found in _GENERIC else found
+
+    def as_is(self, name: str) -> str:
+        """The class that transformers 5 has under a name as it is spelled, "" for none; any class is found with Fast behind it as well."""
+        return self.spelled.get(name) or self.spelled.get(name.removesuffix("Fast"), "")
 
 
 class _Tables(msgspec.Struct):
