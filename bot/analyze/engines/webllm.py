@@ -238,6 +238,6 @@ def _first_failure(model: Model, fields: dict[str, Answer[Any]]) -> Answer[Any]:
     return Unknown("whether a prompt can be made of conv_template is not modelled", (conversation_place(model, "roles"),))
 
 
-def encode(model: Model, version: str, texts: tuple[str, ...]) -> Answer[dict[str, list[int]]]:
+def encode(model: Model, _: str, texts: tuple[str, ...]) -> Answer[dict[str, list[int]]]:
     """The ids that texts get, nothing put around them."""
     return encoded_by_webllm(model, texts)
