@@ -7,6 +7,7 @@ those of the two files only. Older releases: see sglang_releases.py.
 
 from typing import Any, cast
 
+from bot.analyze.engines.encoding import encoded_by_sglang
 from bot.analyze.engines.from_transformers import config_needs_remote_code, tokenizer_id
 from bot.analyze.engines.prediction import Prediction
 from bot.analyze.engines.sglang_config import config_error, config_ids, file_ids, generation_loads, generation_stops, sampling
@@ -61,6 +62,17 @@ def predict(model: Model, version: str) -> Prediction:
     certain = version == NEWEST
     trusted = _trusted(model, fields, release)
     return Prediction(ID, version, fields, trusted, "certain" if certain else "likely", release.source)
+
+
+def encode(model: Model, version: str, texts: tuple[str, ...]) -> Answer[dict[str, list[int]]]:
+    """The ids of each text, special tokens included."""
+    if version != NEWEST:
+        return Unknown("what this release puts around texts was not looked up")
+    return (
+        Unknown("it depends on mistral-common, which reads tekken.json")
+        if mistral_common(model)
+        else encoded_by_sglang(model, texts)
+    )
 
 
 def _of_config(model: Model, release: Release, stopped: Answer[bool], method: Answer[str | None]) -> Fields:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bot.analyze.engines.config_outcome import config_error as error_of_transformers
 from bot.analyze.engines.from_transformers import generation_config_refused, generation_ids
-from bot.analyze.engines.sglang_releases import NEWEST, RELEASES, Release
+from bot.analyze.engines.sglang_releases import NEWEST, Release
 from bot.analyze.engines.sglang_types import Read, has_class, reading, row_of
 from bot.analyze.model.config import FILE, holders
 from bot.analyze.model.document import Document
@@ -29,7 +29,7 @@ def config_error(model: Model, release: Release) -> Answer[str | None]:
     document = model.document(FILE)
     read = document.value if isinstance(document, Known) else None
     place = (model.place(FILE),)
-    newest = release is RELEASES[NEWEST]
+    newest = release.name == NEWEST
     if isinstance(read, Document) and not isinstance(read.value, dict):
         # The architectures are looked for before AutoConfig is asked (utils/hf_transformers/config.py:151).
         kind = "AttributeError" if isinstance(read.value, list | str) else "TypeError"
@@ -43,22 +43,22 @@ def _own_error(model: Model, release: Release) -> Answer[str | None] | None:
     config, place = model.mapping(FILE), (model.place(FILE),)
     names, kind = config.get("architectures"), config.get("model_type")
     if names is not None and not isinstance(names, list | str):
-        odd = isinstance(names, bool | int | float) and release is RELEASES[NEWEST]
+        odd = isinstance(names, bool | int | float) and release.name == NEWEST
         return Known("TypeError", place) if odd else Unknown("architectures is no list", place)
     if not kind and not names and "d_model" in config and "ssm_cfg" in config:
         return Unknown("it is read as a Mamba checkpoint", place)
     known = isinstance(kind, str) and knows_type(kind, release.transformers)
-    has = has_class(kind, release)
+    has = has_class(kind, release.name)
     if not known and has is not True:
-        newest = has_class(kind, RELEASES[NEWEST])
+        newest = has_class(kind, NEWEST)
         return Unknown("whether sglang has a class for the model type is not known", place) if has is None and newest else None
     first = error_of_transformers(model, release.transformers) if known else None
-    row = row_of(kind, release)
+    row = row_of(kind, release.name) if isinstance(kind, str) else None
     if row is not None and "all" in row.unknown:
         return Unknown("what sglang's class for the model type needs is not known", place)
     if isinstance(first, Known) and first.value not in (None, "KeyError"):
         return first
-    found = reading(model, release)
+    found = reading(model, release.name)
     if isinstance(found, str):
         return Unknown(found, place) if release.tables else first
     odd = next(
@@ -101,7 +101,7 @@ def _unclear(rope: Rope, read: Read) -> bool:
 def config_ids(model: Model, release: Release) -> Answer[Ids]:
     """The ids of the loaded config.json: its own, the language model's where the top level has none, else those of the class."""
     top, key, place = stated(model, FILE), "eos_token_id", (model.place(FILE),)
-    read = reading(model, release)
+    read = reading(model, release.name)
     if isinstance(read, str) or not read.row.knows("eos"):
         return (
             top

@@ -25,7 +25,7 @@ _NAMES = {
 
 def max_model_len(model: Model, release: Release) -> Answer[int]:
     """The length that the server takes where nobody gives another: the first key that the configuration has, times the factor of the rope settings."""
-    read = reading(model, release)
+    read = reading(model, release.name)
     place = (model.place(FILE),)
     if isinstance(read, str):
         return Unknown(read, place)
@@ -83,7 +83,7 @@ def _factor(read: Read) -> float | None:
 
 def dtype(model: Model, release: Release) -> Answer[str]:
     """The type of the weights in memory: the one that is stated, half precision in place of float32 and of none."""
-    read = reading(model, release)
+    read = reading(model, release.name)
     place = (model.place(FILE),)
     if isinstance(read, str):
         return Unknown(read, place)

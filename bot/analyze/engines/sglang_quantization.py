@@ -5,7 +5,7 @@ Source: sglang 0.5.23, configs/model_config.py:1727-1897 and 2000-2149, layers/q
 
 from typing import Any, cast
 
-from bot.analyze.engines.sglang_releases import NEWEST, RELEASES, Release
+from bot.analyze.engines.sglang_releases import NEWEST, Release
 from bot.analyze.engines.sglang_types import Read, reading
 from bot.analyze.model.config import FILE
 from bot.analyze.model.folder import Model
@@ -45,7 +45,7 @@ _METHODS = {
     "mxfp_w4a8",
     "mxfp4",
 }
-_EVERYWHERE = ("fp8", "compressed-tensors")  # named so by every release that is predicted
+_EVERYWHERE = ("fp8", "compressed-tensors", "w8a8_fp8", "w8a8_int8")  # named so by every release that is predicted
 _BY_DEVICE = ("gptq", "awq")  # they become gptq_marlin and awq_marlin where the device can
 _HALF_BYTE = ("NVFP4", "W4A16_NVFP4")
 
@@ -53,7 +53,7 @@ _HALF_BYTE = ("NVFP4", "W4A16_NVFP4")
 def quantization(model: Model, release: Release) -> Answer[str | None]:
     """The method, None for none and "" where sglang does not start because of it."""
     found = _of_newest(model, release)
-    if release is RELEASES[NEWEST] or not isinstance(found, Known) or found.value in (None, *_EVERYWHERE):
+    if release.name == NEWEST or not isinstance(found, Known) or found.value in (None, *_EVERYWHERE):
         return found
     return Unknown("it was read at 0.5.23 only", found.places)
 
@@ -62,7 +62,7 @@ def _of_newest(model: Model, release: Release) -> Answer[str | None]:
     if model.has(SLIM):
         slim = model.readable(SLIM)
         return Known("modelslim", (model.place(SLIM),)) if slim else Unknown(f"{SLIM} could not be read", (model.place(SLIM),))
-    read = reading(model, release)
+    read = reading(model, release.name)
     if isinstance(read, str):
         return Unknown(read, (model.place(FILE),))
     for key in ("quantization_config", "compression_config"):

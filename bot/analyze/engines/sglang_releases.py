@@ -22,16 +22,17 @@ _NEWEST = {**_MOSS, "unlimited-ocr": "unlimited-ocr"}
 
 
 class Release(msgspec.Struct, frozen=True):
-    """One release.
+    """One release, by its `name`.
 
     `pin` is the version of transformers that it requires, `transformers` the nearest that is modelled. `tables` are the releases whose
-    configuration classes were run (see sglang_types.py); of two, both must agree. `always` are the tokens that stop every request once they are added.
+    configuration classes were run (see sglang_types.py); of two, one older and one newer, what both agree on holds. `always` are the tokens that stop every request once they are added.
     `builtin` are the model types with a conversation of sglang's own, None where that was not looked up.
     `generation` says whether generation_config.json is read, `sampling` whether it gives defaults for sampling.
     `tokenizer` is what follows AutoTokenizer: "" nothing, "trusting" a second try that runs the repository's code, "declared" one by the declared class.
     `names` says that of several named templates the first is taken.
     """
 
+    name: str
     pin: str
     transformers: str
     tables: tuple[str, ...] = ()
@@ -54,6 +55,7 @@ class Release(msgspec.Struct, frozen=True):
 # _load_tokenizer_by_declared_class from 0.5.15, with other logging only from 0.5.12.
 RELEASES: dict[str, Release] = {
     "0.4.6": Release(
+        "0.4.6",
         "4.51.1",
         "4.57.6",
         generation=False,
@@ -62,6 +64,7 @@ RELEASES: dict[str, Release] = {
         source="sglang 0.4.6 srt/configs/model_config.py:365 (read)",
     ),
     "0.5.3": Release(
+        "0.5.3",
         "4.57.0",
         "4.57.6",
         builtin=_BUILTIN,
@@ -70,9 +73,16 @@ RELEASES: dict[str, Release] = {
         source="sglang 0.5.3 srt/configs/model_config.py:640 (read)",
     ),
     "0.5.6": Release(
-        "4.57.1", "4.57.6", ("0.5.9",), builtin=_OCR, names=False, source="sglang 0.5.6 srt/configs/model_config.py:749 (read)"
+        "0.5.6",
+        "4.57.1",
+        "4.57.6",
+        ("0.5.9",),
+        builtin=_OCR,
+        names=False,
+        source="sglang 0.5.6 srt/configs/model_config.py:749 (read)",
     ),
     "0.5.9": Release(
+        "0.5.9",
         "4.57.1",
         "4.57.6",
         ("0.5.9",),
@@ -80,6 +90,7 @@ RELEASES: dict[str, Release] = {
         source="sglang 0.5.9 srt/configs/model_config.py:1032 (configuration run, else read)",
     ),
     "0.5.10": Release(
+        "0.5.10",
         "5.3.0",
         "5.3.0",
         ("0.5.10",),
@@ -88,6 +99,7 @@ RELEASES: dict[str, Release] = {
         source="sglang 0.5.10 srt/configs/model_config.py:1110 (configuration run, else read)",
     ),
     "0.5.12": Release(
+        "0.5.12",
         "5.6.0",
         "5.6.2",
         ("0.5.10", "0.5.15"),
@@ -96,6 +108,7 @@ RELEASES: dict[str, Release] = {
         source="sglang 0.5.12 srt/configs/model_config.py:1309 (read)",
     ),
     "0.5.15": Release(
+        "0.5.15",
         "5.12.1",
         "5.12.1",
         ("0.5.15",),
@@ -104,6 +117,7 @@ RELEASES: dict[str, Release] = {
         source="sglang 0.5.15 srt/configs/model_config.py:1448 (configuration run, else read)",
     ),
     "0.5.18": Release(
+        "0.5.18",
         "5.12.1",
         "5.12.1",
         ("0.5.15", "0.5.23"),
@@ -113,6 +127,7 @@ RELEASES: dict[str, Release] = {
         source="sglang 0.5.18 srt/configs/model_config.py:1622 (read)",
     ),
     "0.5.21": Release(
+        "0.5.21",
         "5.12.1",
         "5.12.1",
         ("0.5.15", "0.5.23"),
@@ -122,6 +137,7 @@ RELEASES: dict[str, Release] = {
         source="sglang 0.5.21 srt/configs/model_config.py:1999 (read)",
     ),
     "0.5.23": Release(
+        "0.5.23",
         "5.19.0",
         "5.19.0",
         ("0.5.23",),

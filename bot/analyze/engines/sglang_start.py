@@ -5,7 +5,7 @@ Source: sglang 0.5.23, configs/model_config.py:567-920, utils/hf_transformers/pr
 
 from typing import Any, cast
 
-from bot.analyze.engines.sglang_releases import NEWEST, RELEASES, Release
+from bot.analyze.engines.sglang_releases import NEWEST, Release
 from bot.analyze.engines.sglang_types import reading
 from bot.analyze.model.config import FILE, whole
 from bot.analyze.model.folder import Model
@@ -38,9 +38,9 @@ def starts(model: Model, release: Release, stopped: Answer[bool], method: Answer
     names: Any = model.mapping(FILE).get("architectures")
     if not names:
         return Known(value=False, places=place)  # the first is looked at
-    if release is not RELEASES[NEWEST]:
+    if release.name != NEWEST:
         return Unknown("it was read at 0.5.23 only", place)
-    read = reading(model, release)
+    read = reading(model, release.name)
     if isinstance(read, str) or not read.row.starts or not isinstance(names, list):
         return Unknown("what the class of the model type needs is not known", place)
     sizes = [read.inner[key] for key in _SIZES if key in read.inner]
@@ -52,7 +52,7 @@ def starts(model: Model, release: Release, stopped: Answer[bool], method: Answer
 
 def processor_loads(model: Model, release: Release, error: Answer[str | None]) -> Answer[bool] | None:
     """Whether the processor of a model that takes more than text loads; None for a model without one, and where `error` ends the reading of config.json."""
-    read = reading(model, release)
+    read = reading(model, release.name)
     config = model.mapping(FILE)
     if isinstance(error, Known) and error.value is not None:
         return None
@@ -63,6 +63,6 @@ def processor_loads(model: Model, release: Release, error: Answer[str | None]) -
     there = next((name for name in _OF_PROCESSORS if model.has(name)), "")
     if not read.nested:
         return Unknown("whether it has a processor is not known") if there and is_processed(kind) else None
-    if there or not is_processed(kind) or release is not RELEASES[NEWEST]:
+    if there or not is_processed(kind) or release.name != NEWEST:
         return Unknown("whether the processor loads is not known")
     return Known(value=False, places=(model.place(FILE),))

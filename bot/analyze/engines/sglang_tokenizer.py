@@ -80,7 +80,7 @@ def _asked(model: Model, release: Release) -> Model | str:
         and plain.value == "AttributeError"
         and isinstance(config.get("rope_scaling"), dict)
     )
-    if not roped and not has_class(kind, release):
+    if not roped and not has_class(kind, release.name):
         return model
     if config.get("tokenizer_class") and not model.mapping(SETTINGS).get("tokenizer_class"):
         return "config.json names the tokenizer class"

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import msgspec
 
-from bot.analyze.engines.sglang_releases import Release
+from bot.analyze.engines.sglang_releases import RELEASES
 from bot.analyze.model.config import FILE, pointer
 from bot.analyze.model.folder import Model
 from bot.place import Place
@@ -95,26 +95,55 @@ def _table(release: str) -> _Table:
     return msgspec.json.decode((_FOLDER / f"sglang-{release}.json").read_bytes(), type=_Table)
 
 
-def row_of(model_type: Any, release: Release) -> Row | None:
-    """What is known of a model type; None where a release has no class for it, or nothing is known."""
-    if not isinstance(model_type, str) or not release.tables:
+@cache
+def row_of(model_type: str, release: str) -> Row | None:
+    """What is known of a model type in a release; None where it has no class for it, or nothing is known."""
+    rows = [_table(name).rows.get(model_type) for name in RELEASES[release].tables]
+    found = [row for row in rows if row is not None]
+    return _common(found) if found and len(found) == len(rows) else None
+
+
+_PARTS = {
+    "eos": ("eos", "eos_null", "eos_from"),
+    "context": ("context", "keys", "keys_top"),
+    "dtype": ("dtype", "half", "dtype_from"),
+    "quantization": ("quantization_from",),
+}
+
+
+def _common(rows: list[Row]) -> Row | None:
+    """What rows of an older and a newer release agree on, None where they read different configurations."""
+    row = rows[0]
+    if any((each.path, each.inner, each.fixed, each.named) != (row.path, row.inner, row.fixed, row.named) for each in rows):
         return None
-    rows = [_table(name).rows.get(model_type) for name in release.tables]
-    return rows[0] if all(row == rows[0] for row in rows) else None
+    differ = {
+        part
+        for part, names in _PARTS.items()
+        for name in names
+        if any(getattr(each, name) != getattr(row, name) for each in rows)
+    }
+    return msgspec.structs.replace(
+        row,
+        unknown=frozenset.union(*(each.unknown for each in rows)) | differ,
+        rope=row.rope if all(each.rope == row.rope for each in rows) else "?",
+        bare=tuple(kind for kind in row.bare if all(kind in each.bare for each in rows)),
+        starts=all(each.starts for each in rows),
+    )
 
 
-def has_class(model_type: Any, release: Release) -> bool | None:
+def has_class(model_type: Any, release: str) -> bool | None:
     """Whether a release, with the transformers that it pins, has a configuration class for a model type; None where that is not known."""
     if not isinstance(model_type, str):
         return False
-    found = {model_type in _table(name).rows for name in release.tables}
+    found = {model_type in _table(name).rows for name in RELEASES[release].tables}
     return found.pop() if len(found) == 1 else None
 
 
-def reading(model: Model, release: Release) -> Read | str:
+def reading(model: Model, release: str) -> Read | str:
     """How a release reads config.json, or why that cannot be told, as a clause."""
     top = model.mapping(FILE)
-    row = row_of(top.get("model_type"), release)
+    kind: Any = top.get("model_type")
+    row = row_of(kind, release) if isinstance(kind, str) else None
     if row is None:
         return "how this release reads a configuration of the model type is not known"
     inner = top
