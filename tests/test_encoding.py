@@ -30,6 +30,13 @@ def raw(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
+def nested(normalizers: list[Any], depth: int) -> dict[str, Any]:
+    inner: dict[str, Any] = {"type": "Sequence", "normalizers": normalizers}
+    for _ in range(depth):
+        inner = {"type": "Sequence", "normalizers": [inner]}
+    return inner
+
+
 def files(config: dict[str, Any], model_type: str = "llama", **parts: Any) -> dict[str, str]:
     empty = dict.fromkeys(("normalizer", "pre_tokenizer", "post_processor", "decoder", "truncation", "padding"))
     return {
@@ -43,6 +50,8 @@ def files(config: dict[str, Any], model_type: str = "llama", **parts: Any) -> di
     "part",
     [
         pytest.param({"type": "Sequence", "normalizers": [DOUBLING] * 20}, id="a text that doubles twenty times"),
+        pytest.param({"normalizers": [{"pattern": {"String": "a"}, "content": "aa"}] * 20}, id="the same without types"),
+        pytest.param(nested([DOUBLING] * 20, 30), id="the same inside thirty sequences"),
         pytest.param({"type": "Sequence", "normalizers": [{"type": "NFC"}] * 50}, id="fifty steps"),
         pytest.param({"type": "Prepend", "prepend": "a" * 20_000}, id="twenty thousand letters in front"),
         pytest.param({**BOS, "single": [*([TEXT] * 20_000)]}, id="a text twenty thousand times"),
