@@ -181,7 +181,7 @@ def _check(config: Mapping[str, Any]) -> None:
     """Refuse what makes calls fail or depends on more."""
     if config.get("split_special_tokens", False) is not False:
         raise NotKnownError("split_special_tokens may split special tokens like any text")
-    if not isinstance(config.get("model_max_length", 0), int | float):
+    if not isinstance(config.get("model_max_length"), int | float | None):
         raise NotKnownError("model_max_length is no number")
     if config.get("fix_mistral_regex"):
         raise NotKnownError("fix_mistral_regex may replace the pre-tokenizer")
@@ -201,5 +201,11 @@ def _repaired(made: Backend, file: File | None, tokenizer: Loaded, config: Mappi
 
 
 def _type(part: bytes) -> str:
+    """The type of a step, "" for none."""
     step: Any = msgspec.json.decode(part)
-    return cast("dict[str, Any]", step).get("type", "") if isinstance(step, dict) else ""
+    if not isinstance(step, dict):
+        return ""
+    kind = cast("dict[str, Any]", step).get("type")
+    if not isinstance(kind, str):
+        raise NotKnownError("the type of a pre-tokenizer is left out")
+    return kind
