@@ -6,8 +6,9 @@ Older releases were put there by running it with their packages in front of the 
 import copy
 import json
 import logging
+import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import transformers
 from transformers import CONFIG_MAPPING
@@ -72,15 +73,17 @@ def types() -> dict[str, dict[str, Any]]:
         rows = {"top": getattr(config, "eos_token_id", None), "text": getattr(text, "eos_token_id", None)}
         rows |= {"odd": _odd(cls), "rope": _rope(cls)}
         found[model_type] = {key: value for key, value in rows.items() if value is not None and value != []}
-    return found
+    return cast("dict[str, dict[str, Any]]", json.loads(json.dumps(found)))  # no tuples
 
 
 def _error(cls: Any, values: dict[str, Any]) -> str:
     """The name of the exception that a class raises for values, "" for none."""
-    try:
-        cls.from_dict(copy.deepcopy(values))
-    except Exception as error:  # noqa: BLE001 - whatever it raises
-        return type(error).__name__
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            cls.from_dict(copy.deepcopy(values))
+        except Exception as error:  # noqa: BLE001 - whatever it raises
+            return type(error).__name__
     return ""
 
 

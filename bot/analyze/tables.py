@@ -41,6 +41,7 @@ class FieldTables(msgspec.Struct, frozen=True):
     `kinds` and `names` are what rows number; `classes` gives the class of a model type, `layer_types` the types of layers that exist.
     """
 
+    version: str
     kinds: list[Any]
     names: list[str]
     layer_types: list[str]
@@ -70,7 +71,7 @@ def field_tables(version: str = NEWEST) -> FieldTables:
     file, at = _field_file(), parts(version)
     classes = {key: name for key, steps in file.classes.items() if (name := _latest(steps, at)) is not None}
     rows = {key: row for key, steps in file.rows.items() if (row := _latest(steps, at)) is not None and bytes(row) != b"null"}
-    return FieldTables(file.kinds, file.names, _latest(file.layer_types, at) or [], classes, rows)
+    return FieldTables(version, file.kinds, file.names, _latest(file.layer_types, at) or [], classes, rows)
 
 
 def _latest(steps: list[tuple[str, T]], version: tuple[int, ...]) -> T | None:

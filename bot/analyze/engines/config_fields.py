@@ -100,7 +100,7 @@ def _of_class(tables: FieldTables, name: str, values: dict[str, Any], path: tupl
             if key in values and not accepts(tables.kinds[int(kind)], values[key]):
                 yield Refused((*path, key), name, f"where {name} takes only {words(tables.kinds[int(kind)])}")
     typed = {tables.names[n] for group in row.fields.values() for n in group}
-    yield from (Refused((*path, key), name, why, _ERRORS[key]) for key, why in _of_all(name, values, typed) if key not in typed)
+    yield from (Refused((*path, key), name, why, _ERRORS[key]) for key, why in _of_all(tables, name, values, typed))
     yield from _of_validators(tables, row, name, values, path)
     for key, nested, owner in _below(tables, row, values):
         replaced = {tables.names[number] for number in row.replaced.get(key, ())}
@@ -140,20 +140,26 @@ _ERRORS = {
     "rope_scaling": FIELD_ERROR,
     "quantization_config": "AttributeError",
     "id2label": "AttributeError",
-    "head_dim": "TypeError",
+    "head_dim": CLASS_ERROR,
 }
 
 
-def _of_all(name: str, values: dict[str, Any], typed: set[str]) -> Iterator[tuple[str, str]]:
+def _of_all(tables: FieldTables, name: str, values: dict[str, Any], typed: set[str]) -> Iterator[tuple[str, str]]:
     """What classes refuse beside the types of their fields, with any class of the table (configuration_utils.py:454-462 and 1298, modeling_rope_utils.py:903-909 in 5.24.0, run)."""
     rope, labels, heads = values.get("rope_scaling"), values.get("id2label"), values.get("head_dim")
     if rope and not isinstance(rope, dict) and "rope_parameters" in typed:
         yield "rope_scaling", f"where {name} takes only an object"  # it is assigned to rope_parameters
     if values.get("quantization_config") is not None and not isinstance(values["quantization_config"], dict):
         yield "quantization_config", f"where {name} takes only an object or null"
-    if labels is not None and not isinstance(labels, dict):
+    if labels is not None and not isinstance(labels, dict) and "id2label" not in typed:
         yield "id2label", f"where {name} takes only an object or null"
-    if isinstance(heads, str | list) and "rope_parameters" in typed and name not in _OWN_HEADS:
+    even = parts(tables.version) >= (5, 19)  # since then an odd number is refused, and so is what can be neither
+    if (
+        even
+        and isinstance(heads, str | list)
+        and {"rope_parameters", "head_dim"} & typed == {"rope_parameters"}
+        and name not in _OWN_HEADS
+    ):
         yield "head_dim", f"where {name} takes only a number or null"
 
 

@@ -55,10 +55,19 @@ def _of_object(model: Model, config: dict[str, Any], version: str, *, trusted: b
     if not hashable:
         return Known("TypeError", (model.place(FILE, "/model_type"),))
     if remote is not None and trusted:
-        return Unknown("the repository's own code reads config.json", (model.place(FILE, "/auto_map"),))
+        return _by_own_code(model, remote)
     if not known:
         return Known("ValueError", (model.place(FILE, "/auto_map" if remote else "/model_type"),))
     return class_error(model, config, version)
+
+
+def _by_own_code(model: Model, reference: str) -> Answer[str | None]:
+    """What reading config.json with the repository's own class comes to: it is taken to load where the code is there."""
+    place = (model.place(FILE, "/auto_map"),)
+    repository, dashes, name = reference.rpartition("--")
+    if dashes:
+        return Unknown(f"the code is in another repository, {repository}", place)
+    return Known(None if model.has(f"{name.rpartition('.')[0]}.py") else "OSError", place)
 
 
 def _remote(config: dict[str, Any], version: str) -> Known[str] | str | None:

@@ -5,24 +5,22 @@ Sources: transformers 4.46.3 to 5.24.0 (generation/configuration_utils.py, model
 
 from typing import Any, cast
 
-from bot.analyze.engines.config_fields import refused
 from bot.analyze.engines.generation_config import refusals
-from bot.analyze.model.config import pointer
 from bot.analyze.model.document import Document
 from bot.analyze.model.eos import Ids, nested, of_tokenizer, stated
 from bot.analyze.model.folder import Model
-from bot.analyze.model.rope import lacking, ropes
 from bot.analyze.model.tokenizer_class import candidates, rebuilds
 from bot.analyze.model.tokenizer_file import AddedToken, number
 from bot.analyze.model.tokens import ROLES, needs_remote_code, rebuilt_id, role, role_sources, tokens
-from bot.analyze.tables import config_eos
+from bot.analyze.tables import NEWEST, config_eos
 from bot.answer import Answer, Known, Missing, Unknown
-from bot.place import Place
+
+_NEWEST_4 = "4.57.6"
 
 
 def generation_config_refused(content: Any, *, five: bool = True) -> str | None:
-    """Why GenerationConfig.from_pretrained raises for the JSON value of a file, or None; `five` is for transformers 5, else 4.57.6."""
-    found = next((each for each in refusals(content) if five or each.everywhere), None)
+    """Why GenerationConfig.from_pretrained raises for the JSON value of a file, or None; `five` is for the newest transformers 5, else 4.57.6."""
+    found = next(refusals(content, NEWEST if five else _NEWEST_4), None)
     return f"`{found.key}` {found.why}" if found else None
 
 
@@ -32,17 +30,6 @@ def generation_ids(model: Model) -> Answer[Ids] | None:
     if isinstance(document, Unknown):
         return Unknown(f"generation_config.json {document.reason}", document.places)
     return stated(model, "generation_config.json") if model.readable("generation_config.json") else None
-
-
-def raw_config_ids(model: Model) -> Answer[Ids]:
-    """The ids that transformers 5 reads from the raw config.json in place of an absent generation_config.json.
-
-    The top level, else the first of decoder, generator and text_config that is filled (configuration_utils.py:1306-1317 in 5.24.0, executed).
-    """
-    top = stated(model, "config.json")
-    config = model.mapping("config.json")
-    inner = next((key for key in ("decoder", "generator", "text_config") if config.get(key)), None)
-    return stated(model, "config.json", inner) if isinstance(top, Missing) and inner else top
 
 
 def config_ids(model: Model, *, class_default: bool, text_config: bool) -> Answer[Ids]:
@@ -79,38 +66,6 @@ def _with_default(model: Model, path: tuple[str, ...], which: str, class_default
     if default is None:
         return answer
     return Known(tuple(default) if isinstance(default, list) else (default,), place)
-
-
-def config_loads(model: Model, *, five: bool = True) -> Answer[bool]:
-    """Whether AutoConfig of transformers 5, or without `five` of 4.57.6, loads config.json, for an operator who trusts the repository's code.
-
-    False: absent, not a JSON object, no model_type, a model_type that no release knows and no auto_map explains, a field that the strict
-    classes of transformers >= 5.4 refuse (configuration_utils.py:297 in 5.24.0, run), or rope settings without a mandatory one.
-    """
-    document = model.document("config.json")
-    if isinstance(document, Unknown):
-        return Unknown(f"config.json {document.reason}", document.places)
-    config = model.mapping("config.json")
-    model_type = config.get("model_type")
-    known = isinstance(model_type, str) and (model_type in config_eos() or config_needs_remote_code(model))
-    if not model.readable("config.json") or not known:
-        return Known(value=False, places=(model.place("config.json"),))
-    fault = config_fault(model, five=five)
-    if fault is not None and config_needs_remote_code(model):
-        return Unknown(
-            "config.json has a value that the known class refuses, unless the repository's own class takes it", (fault,)
-        )
-    return Known(value=True) if fault is None else Known(value=False, places=(fault,))
-
-
-def config_fault(model: Model, *, five: bool = True) -> Place | None:
-    """The value of config.json that its class refuses: a field of transformers >= 5.4, or rope settings without a mandatory one."""
-    config = model.mapping("config.json")
-    for fault in refused(config) if five else ():
-        return model.place("config.json", pointer(*fault.path))
-    model_type = config.get("model_type")
-    known = isinstance(model_type, str) and model_type in config_eos()
-    return next((rope.place(model) for rope in ropes(model) if known and lacking(rope)), None)
 
 
 def config_needs_remote_code(model: Model) -> bool:
@@ -174,8 +129,3 @@ def generation_config_loads(model: Model, *, five: bool = True) -> Answer[bool]:
     read = document.value if isinstance(document, Known) else None
     raises = isinstance(read, Document) and generation_config_refused(read.value, five=five) is not None
     return Known(value=not raises, places=(model.place("generation_config.json"),))
-
-
-def trusts(model: Model) -> bool:
-    """Whether loading needs the repository's own code."""
-    return needs_remote_code(model) or config_needs_remote_code(model)
