@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from bot.analyze.engines.sglang_releases import NEWEST, Release
 from bot.analyze.engines.sglang_types import Read, reading
-from bot.analyze.model.config import FILE
+from bot.analyze.model.config import FILE, holders
 from bot.analyze.model.folder import Model
 from bot.answer import Answer, Known, Missing, Unknown
 
@@ -47,6 +47,7 @@ _METHODS = {
 }
 _EVERYWHERE = ("fp8", "compressed-tensors", "w8a8_fp8", "w8a8_int8")  # named so by every release that is predicted
 _BY_DEVICE = ("gptq", "awq")  # they become gptq_marlin and awq_marlin where the device can
+_KEYS = ("quantization_config", "compression_config")
 _HALF_BYTE = ("NVFP4", "W4A16_NVFP4")
 
 
@@ -63,13 +64,20 @@ def _of_newest(model: Model, release: Release) -> Answer[str | None]:
         slim = model.readable(SLIM)
         return Known("modelslim", (model.place(SLIM),)) if slim else Unknown(f"{SLIM} could not be read", (model.place(SLIM),))
     read = reading(model, release.name)
+    if isinstance(read, str) and not _named_anywhere(model):
+        return _beside(model)
     if isinstance(read, str):
         return Unknown(read, (model.place(FILE),))
-    for key in ("quantization_config", "compression_config"):
+    for key in _KEYS:
         found = _stated(model, read, key)
         if not isinstance(found, Missing):
             return _method(found.value, found) if isinstance(found, Known) else found
     return _beside(model)
+
+
+def _named_anywhere(model: Model) -> bool:
+    """Whether config.json has a key of a quantization, at whatever level."""
+    return any(key in holder.values for holder in holders(model) for key in _KEYS)
 
 
 def _stated(model: Model, read: Read, key: str) -> Answer[dict[str, Any]]:

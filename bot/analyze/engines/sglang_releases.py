@@ -87,7 +87,7 @@ RELEASES: dict[str, Release] = {
         "4.57.6",
         ("0.5.9",),
         builtin={**_OCR, "paddleocr_vl": "paddle-ocr"},
-        source="sglang 0.5.9 srt/configs/model_config.py:1032 (configuration run, else read)",
+        source="sglang 0.5.9 srt/configs/model_config.py:1032 (configuration and tokenizer run, else read)",
     ),
     "0.5.10": Release(
         "0.5.10",
@@ -96,7 +96,7 @@ RELEASES: dict[str, Release] = {
         ("0.5.10",),
         builtin=_SPEECH,
         tokenizer="trusting",
-        source="sglang 0.5.10 srt/configs/model_config.py:1110 (configuration run, else read)",
+        source="sglang 0.5.10 srt/configs/model_config.py:1110 (configuration and tokenizer run, else read)",
     ),
     "0.5.12": Release(
         "0.5.12",
@@ -114,7 +114,7 @@ RELEASES: dict[str, Release] = {
         ("0.5.15",),
         builtin=_NEWEST,
         tokenizer="declared",
-        source="sglang 0.5.15 srt/configs/model_config.py:1448 (configuration run, else read)",
+        source="sglang 0.5.15 srt/configs/model_config.py:1448 (configuration and tokenizer run, else read)",
     ),
     "0.5.18": Release(
         "0.5.18",

@@ -90,6 +90,8 @@ def _asked(model: Model, release: Release) -> Model | str:
 def _renamed(model: Model, fields: Fields, release: Release) -> Fields:
     """With a TypeError, and the ValueError about an unknown class, turned into RuntimeError, as sglang does (tokenizer.py:183-207)."""
     error = fields.get(_ERROR)
+    if isinstance(error, Known) and error.value == "AttributeError" and release.pin != release.transformers:
+        return {**fields, _ERROR: Unknown(f"it may be another in transformers {release.pin}", error.places)}
     if not isinstance(error, Known) or error.value not in ("TypeError", "ValueError"):
         return fields
     if error.value == "ValueError":
