@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from bot.analyze import data
 from bot.analyze.checks.check import checks
 from bot.analyze.claims import claims
 from bot.analyze.comparison import compare
-from bot.analyze.engines import backend
+from bot.analyze.engines import encoding
 from bot.analyze.engines.prediction import engines
 from bot.analyze.limits import confine
 from bot.analyze.model import card
@@ -70,7 +71,7 @@ def _compared(exchange: Exchange, reader: Reader, said: tuple[Unchecked, ...]) -
 def _describer(task: Task) -> "Callable[[Exchange, Reader, tuple[Unchecked, ...]], Inspection | Predictions] | None":
     """What describes or predicts a revision, imported and warmed up where that is the task."""
     if task == "predict":
-        backend.warm()
+        encoding.warm()
         from bot.analyze.predict import predict  # noqa: PLC0415 - no comparison needs it
 
         return predict
@@ -84,6 +85,7 @@ def _describer(task: Task) -> "Callable[[Exchange, Reader, tuple[Unchecked, ...]
 
 def _warm() -> None:
     """Do once what imports or reads files on first use: afterwards they may be out of reach."""
+    data.fetch()
     for late in (checks, engines, tables, field_tables):
         late()
     for codec in ("unicode-escape", "utf-8", "latin-1", "ascii", "punycode", "idna"):

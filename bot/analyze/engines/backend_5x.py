@@ -6,16 +6,14 @@ builds in which version is in the table that tools/tokenizer_backends.py writes,
 
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
+from bot.analyze import data
 from bot.analyze.engines.backend import Backend
 from bot.analyze.engines.backend_parts import File, NotKnownError, flagged, numbers, with_ends
 from bot.analyze.engines.loaded import Loaded
-
-_TABLE = Path(__file__).parent / "data/tokenizer-backends.json"
 
 
 class _Built(msgspec.Struct, frozen=True):
@@ -106,4 +104,4 @@ def _role_string(value: Any, tokenizer: Loaded) -> Any:
 @cache
 def table() -> _Table:
     """What classes build, by name and the version from which on it holds."""
-    return msgspec.json.decode(_TABLE.read_bytes(), type=_Table)
+    return msgspec.json.decode(data.content("tokenizer-backends.json"), type=_Table)

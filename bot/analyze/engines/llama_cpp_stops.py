@@ -9,9 +9,9 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, cast
 
+from bot.analyze import data
 from bot.analyze.model import sentencepiece
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.tokens import tokens
@@ -59,7 +59,7 @@ _CODE_LLAMA = 32016  # the vocab_size by which conversion/llama.py:145 knows it
 @cache
 def _architectures() -> dict[str, frozenset[str]]:
     """The names of tools/llama_cpp_architectures.py: those that are converted, and those with end tokens of their own."""
-    table: dict[str, list[str]] = json.loads((Path(__file__).parent / "data/llama.cpp-2026-10-01.json").read_text("utf-8"))
+    table: dict[str, list[str]] = json.loads(data.content("llama.cpp-2026-10-01.json"))
     return {key: frozenset(names) for key, names in table.items()}
 
 

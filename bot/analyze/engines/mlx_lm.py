@@ -6,9 +6,9 @@ it, tokenizer_utils.py:359 adds the tokenizer's EOS. The tokenizer is that of tr
 
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any, cast
 
+from bot.analyze import data
 from bot.analyze.engines import borrowed
 from bot.analyze.engines.borrowed import Fields, does_not_load
 from bot.analyze.engines.prediction import Prediction
@@ -97,7 +97,7 @@ def _class_error(model: Model) -> str:
 @cache
 def _types() -> dict[str, Any]:
     """The model types that there is a class for (tools/mlx_model_types.py)."""
-    return json.loads((Path(__file__).parent / "data" / f"mlx-lm-{VERSIONS[-1]}.json").read_text("utf-8"))
+    return json.loads(data.content(f"mlx-lm-{VERSIONS[-1]}.json"))
 
 
 def _listed(model: Model) -> Answer[list[int]]:

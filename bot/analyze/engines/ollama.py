@@ -10,9 +10,9 @@ import hashlib
 import json
 from collections import Counter
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any
 
+from bot.analyze import data
 from bot.analyze.engines.llama_cpp_stops import of_texts
 from bot.analyze.engines.ollama_files import CONFIG, SETTINGS, Refusal, Written, architecture, tokenizer
 from bot.analyze.engines.prediction import Prediction
@@ -144,5 +144,5 @@ def _near(text: str) -> tuple[str, ...]:
 @cache
 def _own() -> tuple[tuple[str, Counter[str], tuple[str, ...]], ...]:
     """Ollama's own templates: name, number of each character, and the strings on which a chat then stops (tools/ollama_templates.py)."""
-    table = json.loads((Path(__file__).parent / "data/ollama-templates.json").read_text("utf-8"))
+    table = json.loads(data.content("ollama-templates.json"))
     return tuple((row["name"], Counter[str](row["counts"]), tuple(row["stops"])) for row in table["templates"])

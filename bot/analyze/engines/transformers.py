@@ -8,6 +8,7 @@ from typing import Any
 from bot.analyze.engines import generation
 from bot.analyze.engines.config_outcome import config_error, config_loads
 from bot.analyze.engines.config_values import config_values
+from bot.analyze.engines.encoding import encoded
 from bot.analyze.engines.from_transformers import config_needs_remote_code, tokenizer_id
 from bot.analyze.engines.prediction import Prediction
 from bot.analyze.engines.template_fields import template_fields
@@ -37,6 +38,7 @@ VERSIONS = (
     "5.22.2",
     "5.24.0",
 )
+COMPARED = ("4.57.6", "5.24.0")  # the last of 4.x is in wide use
 
 Fields = dict[str, Answer[Any]]
 
@@ -58,6 +60,11 @@ def predict(model: Model, version: str) -> Prediction:
     if needs_remote_code(model):
         trusted |= _remote_tokenizer(model) | template_fields(model, version)
     return Prediction(ID, version, fields, trusted)
+
+
+def encode(model: Model, version: str, texts: tuple[str, ...]) -> Answer[dict[str, list[int]]]:
+    """The ids of each text, special tokens included."""
+    return encoded(model, version, texts)
 
 
 def _of_config(model: Model, version: str, *, trusted: bool) -> Fields:

@@ -1,9 +1,10 @@
 """Which model types and tokenizer classes some version of an engine knows by itself."""
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
+
+from bot.analyze import data
 
 
 class _Names(msgspec.Struct, frozen=True):
@@ -13,8 +14,7 @@ class _Names(msgspec.Struct, frozen=True):
 
 
 # Read while the module is imported: afterwards no file may be within reach. Written by tools/names.py.
-_TABLE = Path(__file__).parent.parent / "engines/data/names.json"
-_ALL = msgspec.json.decode(_TABLE.read_bytes(), type=dict[str, _Names])
+_ALL = msgspec.json.decode(data.content("names.json"), type=dict[str, _Names])
 
 NEWEST = (5, 24, 0)  # the last version of transformers whose names are in the table
 

@@ -2,12 +2,13 @@
 
 import re
 import warnings
-from pathlib import Path
+
+from bot.analyze import data
 
 LONGEST = 5000
 # The names in \p{...} that tokenizers 0.23.3 takes, lower case and without separators; each was tried (run).
 # Read while the module is imported: afterwards no file may be within reach.
-_PROPERTIES = frozenset((Path(__file__).parent.parent / "engines/data/properties.txt").read_text("ascii").split())
+_PROPERTIES = frozenset(data.content("properties.txt").decode("ascii").split())
 _UNPAIRED = ("missing ), unterminated subpattern", "unbalanced parenthesis", "unterminated character set")
 _ESCAPE = re.compile(r"\\(?:[pP]\{(\^?[^{}\\]*)\}|.)", re.DOTALL)
 # Where a backslash may mean something else: comments, extended syntax, control and meta characters.

@@ -5,16 +5,15 @@ versions of the table (tools/tokenizers_5x.py).
 """
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from bot.analyze import data
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.tokenizer_classes import FILE, number, release
 from bot.answer import Known
 
-_TABLE = Path(__file__).parent.parent / "engines/data/transformers-5-tokenizers.json"
 _GENERIC = {"PreTrainedTokenizer", "PreTrainedTokenizerFast", "PythonBackend", FILE, "MistralCommonBackend"}
 # The version that vLLM 0.33.0 and sglang 0.5.23 were run with.
 OF_SERVERS = "5.19.0"
@@ -37,7 +36,7 @@ class _Tables(msgspec.Struct):
     versions: dict[str, bool]
 
 
-_TABLES = msgspec.json.decode(_TABLE.read_bytes(), type=_Tables)
+_TABLES = msgspec.json.decode(data.content("transformers-5-tokenizers.json"), type=_Tables)
 VERSIONS = tuple(_TABLES.versions)
 
 
