@@ -61,7 +61,7 @@ def row(cls: Any) -> dict[str, Any]:
     padding block says, `more` that it brings further special tokens. Without any vocabulary it holds the entries of `minimal`, roles by their
     name, or raises an error of the type `empty`. `files` are the vocabulary files besides tokenizer.json, `pair` says that vocab.json and
     merges.txt make its vocabulary, `again` that it makes every special token special at the end,
-    `frail` that it does not load where its roles are stated as null, `needs` names the parts of tokenizer.json without which it raises TypeError.
+    `frail` names the roles that may not be stated as null, `needs` names the parts of tokenizer.json without which it raises TypeError.
     """
     if type(cls).__name__ == "DummyObject":
         return {"kind": "absent"}
@@ -135,16 +135,15 @@ def _again(cls: Any) -> dict[str, Any]:
 
 
 def _frail(cls: Any, roles: dict[str, str]) -> dict[str, Any]:
-    none = dict.fromkeys(set(roles) & set(_MARKED))
-    loads: list[bool] = []
-    for config in ({}, none):
+    frail: list[str] = []
+    for role in ("", *(role for role in _MARKED if role in roles)):
         try:
-            made = _load(cls, config, tokenizer=_small(cls))
+            made = _load(cls, {role: None} if role else {}, tokenizer=_small(cls))
         except Exception:  # noqa: BLE001 - that it raises is what is asked for
-            loads.append(False)
+            frail.append(role)
         else:
-            loads.append(not any(getattr(made, role) for role in config))
-    return {"frail": True} if loads == [True, False] else {}
+            frail += [role] if role and getattr(made, role) else []
+    return {"frail": frail} if frail and "" not in frail else {}
 
 
 def _needs(cls: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Worked out without loading it, from the order in which transformers registers to
 tokenization_utils_fast.py:98-206; 5.0.0 to 5.24.0 tokenization_utils_tokenizers.py (105-180 and 376-530 in 5.24.0).
 """
 
+import re
 from collections import ChainMap
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +14,7 @@ import msgspec
 from bot.analyze.engines.auto_class import auto_class
 from bot.analyze.engines.registration import batches, registered, searched
 from bot.analyze.engines.vocabulary import Start, listed, start
+from bot.analyze.model.document import NotJson
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.given import Given, RefusedError, given, stated, text
 from bot.analyze.model.tokenizer_classes import FILE, ClassRow, number, release
@@ -26,6 +28,9 @@ V4, V5 = "4.57.6", "5.24.0"
 VERSIONS = ALL
 """The versions that are known, oldest first."""
 _FILES = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json")
+# Classes that start without a vocabulary whatever roles are null (run); others may build their post-processor from them.
+_PLAIN = ("LlamaTokenizer", "CohereTokenizer", "GemmaTokenizer", "Qwen2Tokenizer", "GPT2Tokenizer")
+_LINK = re.compile(rb"[\w./+-]{0,200}\.json")
 _SIDES = ("right", "left")
 
 
@@ -85,6 +90,8 @@ def _loaded(model: Model, version: str) -> Answer[Loaded | Refused]:
         document = model.document(name)
         if isinstance(document, Unknown):
             return Unknown(f"{name} {document.reason}", document.places)
+        if _is_link(model, name):
+            return Unknown(f"{name} holds the path of another file, as a link does that was stored as text", (model.place(name),))
     places = (model.place("tokenizer_config.json"),)
     try:
         names = auto_class(model, version)
@@ -99,6 +106,13 @@ def _loaded(model: Model, version: str) -> Answer[Loaded | Refused]:
             return _second(model, others[0], version, error)
     except RefusedError as error:
         return Known(Refused(str(error), error.error), places)
+
+
+def _is_link(model: Model, name: str) -> bool:
+    """Whether a file that is no JSON holds a path alone: git writes links so where the file system has none."""
+    document, content = model.document(name), model.content(name)
+    broken = isinstance(document, Known) and isinstance(document.value, NotJson)
+    return broken and isinstance(content, Known) and bool(_LINK.fullmatch(content.value))
 
 
 def _second(model: Model, name: str, version: str, error: RefusedError) -> Answer[Loaded | Refused]:
@@ -130,8 +144,8 @@ def _of_class(model: Model, name: str, version: str) -> Answer[Loaded | Refused]
         return begun
     if row.more:
         return Unknown(f"{name} brings special tokens of its own along")
-    held = row.roles if row.frail else set(begun.minimal)
-    if empty := next((role for role in held if role in said.values and said.values[role] is None), None):
+    needed = (*row.frail, *(() if name in _PLAIN else begun.minimal))
+    if empty := next((role for role in needed if said.values.get(role, "") is None), None):
         return Unknown(f"what {name} does without {empty} is not modelled")
     pad = "" if row.no_pad else begun.file.pad_token
     taken = given(said, version, {**begun.roles, **row.roles}, pad=pad, pieces=begun.pieces)
@@ -159,12 +173,17 @@ def _hold_sides(values: Mapping[str, Any]) -> None:
             raise RefusedError(f"{name} is neither right nor left", "ValueError")
 
 
+def _piece(entry: str, said: Given) -> str:
+    """An entry of the vocabulary that a class starts with: the text of a role, as Python writes it where it has none."""
+    return text(said.named.get(entry, "None")) if entry in ROLES else entry
+
+
 def _filled(begun: Start, said: Given, row: ClassRow, name: str, version: str) -> Loaded:
     """Register the tokens in the order of the library: those of the file, those declared by id, the roles, the others."""
     file, five = begun.file, number(version) >= (5,)
     if begun.hollow:
         # Of two roles with one string the class's table keeps the later id, and what is added next collides with it.
-        pieces = {text(said.named.get(role, role)): i for i, role in enumerate(begun.minimal)}
+        pieces = {_piece(role, said): i for i, role in enumerate(begun.minimal)}
         file = TokenizerFile(pieces, len(pieces), ())
     # Until 5.15 the library's object was copied after reading the file, and a copy knows no earlier registration.
     copied = (5,) <= number(version) < (5, 18)
