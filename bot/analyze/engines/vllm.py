@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from bot.analyze.engines import vllm_config
 from bot.analyze.engines.borrowed import agreed
-from bot.analyze.engines.config_fields import refused
-from bot.analyze.engines.config_outcome import config_error
-from bot.analyze.engines.from_transformers import tokenizer_id
+from bot.analyze.engines.config_faults import class_error
+from bot.analyze.engines.config_outcome import config_error, config_loads
+from bot.analyze.engines.from_transformers import config_needs_remote_code, tokenizer_id
 from bot.analyze.engines.prediction import Prediction
 from bot.analyze.engines.vllm_generation import generation
 from bot.analyze.engines.vllm_limits import dtype, max_model_len
@@ -24,7 +24,7 @@ from bot.analyze.model.config import FILE
 from bot.analyze.model.document import Document
 from bot.analyze.model.eos import Ids
 from bot.analyze.model.folder import Model
-from bot.analyze.model.rope import lacking, ropes
+from bot.analyze.model.rope import ropes
 from bot.analyze.model.tokens import needs_remote_code
 from bot.answer import Answer, Known, Missing, Unknown
 
@@ -35,6 +35,7 @@ SOURCE = "sampling_params.py update_from_generation_config, renderers/hf.py (ent
 
 Fields = dict[str, Answer[Any]]
 _LOADS = "loads.tokenizer"
+_OWN_MROPE = ("qwen2_vl", "qwen2_5_vl")  # their classes take mrope for the usual kind themselves
 
 
 def applies(model: Model) -> bool:
@@ -83,7 +84,7 @@ def _agreed(each: dict[str, tuple[Fields, Fields]]) -> tuple[Fields, Fields]:
 
 def _of(model: Model, of: Release, transformers: str) -> tuple[Fields, Fields]:
     """The fields that depend on the version of transformers, without and with trust in the repository's own code."""
-    config = _config_error(model, of, transformers)
+    config = _patched(model, _config_error(model, of, transformers))
     made = generation(model, config, of, transformers)
     fields: Fields = {
         "loads.config": _loads(model, config),
@@ -92,7 +93,10 @@ def _of(model: Model, of: Release, transformers: str) -> tuple[Fields, Fields]:
         "sampling_defaults": made.sampling,
     }
     fields["stops"] = fields["stops_in_grammar"] = _stops(made.ids, fields[_LOADS], fields.get("eos_token_id"))
-    return fields, _trusted(model, made.ids)
+    trusted = _trusted(model, made.ids)
+    if config_needs_remote_code(model) and vllm_config.model_type(model) not in of.names.registered:
+        trusted["loads.config"] = config_loads(model, transformers, trusted=True)
+    return fields, trusted
 
 
 def _settled(answer: Answer[Any], *, value: bool | None) -> bool:
@@ -110,11 +114,25 @@ def _config_error(model: Model, of: Release, version: str) -> Answer[str | None]
     row = vllm_config.top(model)
     if not isinstance(row, Known):
         return Unknown("the configuration class that vLLM brings for the model type is not modelled", (model.place(FILE),))
-    fault = next(iter(refused({**model.mapping(FILE), "model_type": row.value.row.kind}, version)), None)
-    if fault is not None:
-        return Known(fault.error, (model.place(FILE),))
-    rope = next((rope for rope in ropes(model) if lacking(rope)), None)
-    return Known("KeyError", (rope.place(model),)) if rope is not None else Known(None, (model.place(FILE),))
+    return class_error(model, {**model.mapping(FILE), "model_type": row.value.row.kind}, version)
+
+
+def _patched(model: Model, error: Answer[str | None]) -> Answer[str | None]:
+    """What follows reading: vLLM refuses rope settings that say two things (transformers_utils/config.py:594-640; 0.8.5 transformers_utils/config.py)."""
+    if not isinstance(error, Known) or error.value is not None:
+        return error
+    kind = vllm_config.model_type(model)
+    for rope in ropes(model):
+        values = rope.values or {}
+        if ("gemma3" in kind and "type" in values) or (kind.startswith(_OWN_MROPE) and "mrope_section" not in values):
+            return Unknown("the configuration class rewrites these rope settings", (rope.place(model),))
+        new, old = values.get("rope_type"), values.get("type")
+        both = "rope_type" in values and "type" in values
+        if both and new != old and (old, new) not in (("su", "longrope"), ("mrope", "default")):
+            return Known("ValueError", (rope.place(model, "rope_type"),))
+        if (new if "rope_type" in values else old) == "mrope" and "mrope_section" not in values:
+            return Known("ValueError", (rope.place(model),))
+    return error
 
 
 def _loads(model: Model, error: Answer[str | None]) -> Answer[bool | None]:

@@ -104,23 +104,31 @@ def _ids_of_config(model: Model) -> Answer[Ids | None]:
     found = _both(model)
     if isinstance(found, Unknown):
         return found
-    for holder in found:
-        listed: Answer[Any] = stated(model, FILE, *holder.path)
-        if not isinstance(listed, Missing):
-            return listed
-        if "eos_token_id" not in holder.values and holder.row.eos is not None:
-            default = holder.row.eos
+    listed: list[Answer[Any]] = [stated(model, FILE, *holder.path) for holder in found]
+    if found[1].path and not any(isinstance(each, Missing) for each in listed) and _values(listed[0]) != _values(listed[1]):
+        return Unknown("which of two lists in config.json counts depends on the class", (found[1].place(model, "eos_token_id"),))
+    for holder, answer in zip(found, listed, strict=True):
+        if not isinstance(answer, Missing):
+            return answer
+        default = holder.row.eos
+        # A list is set again where the file says null.
+        if default is not None and ("eos_token_id" not in holder.values or isinstance(default, list)):
             return Known(tuple(default) if isinstance(default, list) else (default,), (holder.place(model, "model_type"),))
     return Known((), (model.place(FILE),))
 
 
+def _values(answer: Answer[Any]) -> Any:
+    return answer.value if isinstance(answer, Known) else None
+
+
 def _sampling_of_config(model: Model, *, five: bool) -> Answer[dict[str, Any] | None]:
+    """Configurations of transformers 5 pass over such settings (configuration_utils.py:358 in 5.19.0)."""
     found = _both(model)
     if isinstance(found, Unknown):
         return found
+    if any(holder.row.sampling for holder in found):
+        return Unknown("the configuration class brings settings of its own along", (model.place(FILE),))
     settings: dict[str, Any] = {}
-    for holder in reversed(found):
-        settings |= {
-            key: value for key in SETTINGS if (value := holder.values.get(key, holder.row.sampling.get(key))) is not None
-        }
+    for holder in () if five else reversed(found):
+        settings |= {key: value for key in SETTINGS if (value := holder.values.get(key)) is not None}
     return Known(_named({key: settings[key] for key in SETTINGS if key in settings}, five=five), (model.place(FILE),))

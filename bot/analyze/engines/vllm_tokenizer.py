@@ -41,6 +41,8 @@ def fields_of_tokenizer(model: Model, of: Release, config: Answer[str | None], t
         return does_not_load(
             config.value, *config.places
         )  # any other exception over config.json ends the loading of the tokenizer
+    if not isinstance(config, Known) and vllm_config.model_type(model) in of.names.registered:
+        return _unknown(config.reason if isinstance(config, Unknown) else "config.json is not there")
     asked = _asked(model, of, transformers)
     if isinstance(asked, str):
         return _unknown(asked)
