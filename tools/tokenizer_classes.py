@@ -61,7 +61,7 @@ def row(cls: Any) -> dict[str, Any]:
     padding block says, `more` that it brings further special tokens. Without any vocabulary it holds the entries of `minimal`, roles by their
     name, or raises an error of the type `empty`. `files` are the vocabulary files besides tokenizer.json, `pair` says that vocab.json and
     merges.txt make its vocabulary, `again` that it makes every special token special at the end,
-    `frail` names the roles that may not be stated as null, `needs` names the parts of tokenizer.json without which it raises TypeError.
+    `frail` names the settings that may not be stated as null, `needs` names the parts of tokenizer.json without which it raises TypeError.
     """
     if type(cls).__name__ == "DummyObject":
         return {"kind": "absent"}
@@ -136,13 +136,13 @@ def _again(cls: Any) -> dict[str, Any]:
 
 def _frail(cls: Any, roles: dict[str, str]) -> dict[str, Any]:
     frail: list[str] = []
-    for role in ("", *(role for role in _MARKED if role in roles)):
+    for role in ("", "add_prefix_space", *(role for role in _MARKED if role in roles)):
         try:
             made = _load(cls, {role: None} if role else {}, tokenizer=_small(cls))
         except Exception:  # noqa: BLE001 - that it raises is what is asked for
             frail.append(role)
         else:
-            frail += [role] if role and getattr(made, role) else []
+            frail += [role] if role in roles and getattr(made, role) else []
     return {"frail": frail} if frail and "" not in frail else {}
 
 

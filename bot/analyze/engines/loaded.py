@@ -6,7 +6,7 @@ tokenization_utils_fast.py:98-206; 5.0.0 to 5.24.0 tokenization_utils_tokenizers
 
 import re
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -48,7 +48,7 @@ class LoadedToken(msgspec.Struct, frozen=True):
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """A loaded tokenizer: `cls` is its class, `added` its added tokens by id, `special` the ids of all_special_ids in their order.
+    """A loaded tokenizer: `cls` is its class, `added` its added tokens by id (of several with one id the last counts), `special` the ids of all_special_ids in their order.
 
     `roles` gives the string and the id of every role that is filled (eos_token, pad_token, …).
     `size` counts all tokens; `hollow` says that there is no vocabulary file and that it holds nothing but added tokens and `pieces`, the
@@ -173,6 +173,17 @@ def _hold_sides(values: Mapping[str, Any]) -> None:
             raise RefusedError(f"{name} is neither right nor left", "ValueError")
 
 
+def _of_ids(rounds: Iterable[Iterable[AddedToken]], ids: Mapping[str, int]) -> dict[int, str]:
+    """The string that an id stands for where several have it: the one registered last, but for a token that stands there as it is."""
+    held: dict[int, AddedToken] = {}
+    for batch in rounds:
+        for each in batch:
+            token = msgspec.structs.replace(each, id=0)
+            if token.content and token not in held.values():
+                held[ids[token.content]] = token
+    return {i: token.content for i, token in held.items()}
+
+
 def _piece(entry: str, said: Given) -> str:
     """An entry of the vocabulary that a class starts with: the text of a role, as Python writes it where it has none."""
     return text(said.named.get(entry, "None")) if entry in ROLES else entry
@@ -194,7 +205,8 @@ def _filled(begun: Start, said: Given, row: ClassRow, name: str, version: str) -
         ids = numbered(file, batch, ids)
     at_once = (4, 57) <= number(version) < (5, 18)  # these come with tokenizers 0.22
     flags, ways = registered(rounds, at_once=at_once), searched(rounds, at_once=at_once)
-    added = sorted((i, string) for string, i in ids.items())
+    last = _of_ids(rounds, ids) if len(frozenset(ids.values())) < len(ids) else {}
+    added = sorted(((i, string) for string, i in ids.items()), key=lambda row: (row[0], row[1] == last.get(row[0])))
     every = ChainMap(ids, file.vocab)
     roles = {role: (text(value), every.get(text(value))) for role, value in said.named.items() if role in ROLES}
     unknown = roles.get("unk_token", ("", None))[1]  # what a string without an id becomes

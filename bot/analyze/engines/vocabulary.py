@@ -58,7 +58,7 @@ def listed(model: Model, *, read: bool) -> tuple[AddedToken, ...]:
         if isinstance(document, Known) and isinstance(document.value, Document):
             whole = document.value.value
             if not isinstance(whole, dict):
-                raise RefusedError("tokenizer.json is no object")
+                raise RefusedError("tokenizer.json is no object", "TypeError" if isinstance(whole, list) else "AttributeError")
             if "added_tokens" not in whole:
                 raise RefusedError(
                     "tokenizer.json has no list added_tokens, and tokenizer_config.json no added_tokens_decoder", "KeyError"
@@ -106,7 +106,8 @@ def _built(model: Model, file: TokenizerFile | NotTokenizer) -> Start | Unknown:
         document = model.document(_FILE)
         if isinstance(document, Known) and not isinstance(document.value, Document):
             raise RefusedError(f"tokenizer.json {document.value.message}", json_error(document.value))
-        raise RefusedError(f"tokenizer.json {file.message}", "Exception")
+        whole = isinstance(document, Known) and isinstance(document.value.value, dict)
+        raise RefusedError(f"tokenizer.json {file.message}", "Exception" if whole else "AttributeError")
     refused = refusal(model)
     if refused and refused[0] != "/model/merges":
         raise RefusedError(f"tokenizer.json is refused by the tokenizers library: {refused[1]}", "Exception")
@@ -133,7 +134,7 @@ def _without_file(model: Model, name: str, row: ClassRow, said: Stated, at: tupl
     if vocabulary.endswith(".json") and vocabulary.startswith("tekken"):
         return Unknown("the vocabulary of tekken.json is not read")
     if vocabulary.endswith(".model"):
-        return _of_model(model, vocabulary, name, said, at)
+        return _of_model(model, vocabulary, name, row.files, said, at)
     if row.pair and "vocab.json" in row.files and model.has("vocab.json") and model.has("merges.txt"):
         vocab = model.mapping("vocab.json")
         if not vocab or not all(isinstance(i, int) for i in vocab.values()):
@@ -163,12 +164,16 @@ def _vocabulary_file(model: Model, row: ClassRow, at: tuple[int, ...]) -> str | 
     return other if model.has(other) else "" if other else own
 
 
-def _of_model(model: Model, vocabulary: str, name: str, said: Stated, at: tuple[int, ...]) -> Start | Unknown:
+def _of_model(
+    model: Model, vocabulary: str, name: str, own: tuple[str, ...], said: Stated, at: tuple[int, ...]
+) -> Start | Unknown:
     """A SentencePiece model or, where it is none, a file of tiktoken."""
     pieces = model.parsed(vocabulary, sentencepiece.read)
     if not isinstance(pieces, Known):
         return Unknown(f"{vocabulary} {pieces.reason if isinstance(pieces, Unknown) else 'is not there'}", pieces.places)
     generic = name in (FILE, "PreTrainedTokenizerFast")
+    if at < (5,) and vocabulary not in own:
+        return Unknown(f"what {name} makes of {vocabulary} is not modelled", pieces.places)
     if isinstance(pieces.value, sentencepiece.Pieces) and not (vocabulary == "tiktoken.model" and at >= (5, 16)):
         if at < (5,) and generic:
             raise RefusedError(f"{vocabulary} is no file of tiktoken", "ValueError")

@@ -19,7 +19,7 @@ class ClassRow(msgspec.Struct, frozen=True):
     `kind` is "file" where it takes tokenizer.json as it stands, "built" where it builds its own pipeline, "python" where it is no front of the
     `tokenizers` library, "absent" where it needs a package that is seldom there. `no_pad` says that it leaves the padding role empty whatever a
     padding block says, `more` that it brings special tokens without a role, `pair` that vocab.json and merges.txt make its vocabulary, `again` that it
-    makes every special token special at the end, `frail` are roles without which it may not load. `needs` are parts of
+    makes every special token special at the end, `frail` are settings of which null may stop it. `needs` are parts of
     tokenizer.json without which it raises TypeError. Without any vocabulary file it starts with `minimal`, roles by their name, or raises `empty`.
     """
 
