@@ -9,9 +9,12 @@ from typing import Any
 import msgspec
 
 from bot.analyze.engines.config_fields import stated_or_default
+from bot.analyze.engines.sglang_limits import max_model_len
+from bot.analyze.engines.sglang_releases import NEWEST, RELEASES
 from bot.analyze.model.config import Holder, text_holders, whole
 from bot.analyze.model.folder import Model
 from bot.analyze.model.rope import Rope, ropes
+from bot.answer import Known
 from bot.place import Place
 
 MLC = "mlc-chat-config.json"
@@ -50,6 +53,9 @@ def contexts(model: Model) -> dict[str, Context]:
         rope = next((rope for rope in ropes(model) if rope.holder is holder and len(rope.keys) == 1), None)
         told = {"vllm": _vllm(model, holder, rope), "sglang": _sglang(model, holder, rope)}
         found = {engine: context for engine, context in told.items() if context is not None}
+    exact = max_model_len(model, RELEASES[NEWEST])  # knows the classes that take another key
+    if "sglang" in found and isinstance(exact, Known) and exact.value != found["sglang"].tokens:
+        del found["sglang"]
     cut = whole(model.mapping(SENTENCES).get("max_seq_length"))  # overrides what vLLM derives (compared with its records)
     if cut is not None and cut > 0 and "vllm" in found:
         found["vllm"] = Context(cut, model.place(SENTENCES, "/max_seq_length"))

@@ -14,6 +14,7 @@ from bot.analyze.model.config import FILE, holders
 from bot.analyze.model.document import Document
 from bot.analyze.model.eos import Ids, stated
 from bot.analyze.model.folder import Model
+from bot.analyze.model.link_text import is_link_text
 from bot.analyze.model.rope import Rope, lacking, ropes
 from bot.analyze.tables import knows_type
 from bot.answer import Answer, Known, Missing, Unknown
@@ -132,6 +133,8 @@ def generation_loads(model: Model, release: Release) -> Answer[bool | None]:
     document = model.document(GENERATION)
     if isinstance(document, Unknown):
         return Unknown(f"{GENERATION} {document.reason}", document.places)
+    if is_link_text(model, GENERATION):
+        return Unknown(f"{GENERATION} holds a path, as a symbolic link does that was checked out as text", document.places)
     place = (model.place(GENERATION),)
     if not model.has(GENERATION) or isinstance(document, Missing):
         return Known(None, place)

@@ -5,17 +5,16 @@ every model type: tools/tables_sglang.py).
 """
 
 from functools import cache
-from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
+from bot.analyze import data
 from bot.analyze.engines.sglang_releases import RELEASES
 from bot.analyze.model.config import FILE, pointer
 from bot.analyze.model.folder import Model
 from bot.place import Place
 
-_FOLDER = Path(__file__).parent / "data"
 # The keys of a length in the order in which sglang asks for them (utils/hf_transformers/common.py:660), where a class renames none.
 LENGTHS = ("max_sequence_length", "seq_length", "max_seq_len", "model_max_length", "max_position_embeddings")
 
@@ -92,7 +91,7 @@ class Read(msgspec.Struct, frozen=True):
 
 @cache
 def _table(release: str) -> _Table:
-    return msgspec.json.decode((_FOLDER / f"sglang-{release}.json").read_bytes(), type=_Table)
+    return msgspec.json.decode(data.content(f"sglang-{release}.json"), type=_Table)
 
 
 @cache
