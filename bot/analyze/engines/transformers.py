@@ -50,13 +50,13 @@ def applies(model: Model) -> bool:
 
 def predict(model: Model, version: str) -> Prediction:
     """What the version does; `with_remote_code` has what the repository's own config class or tokenizer changes."""
-    fields: Fields = {**_of_config(model, version, trusted=False), **tokenizer_fields(model, version)}
+    fields: Fields = {**of_files(model, version), **tokenizer_fields(model, version)}
     if not _settled(fields["loads.tokenizer"], value=False) and not _settled(fields["loads.tokenizer"], value=None):
         fields |= template_fields(model, version)
     trusted: Fields = {}
     if config_needs_remote_code(model):
         alone = fields
-        trusted = {k: v for k, v in _of_config(model, version, trusted=True).items() if alone.get(k) != v}
+        trusted = {k: v for k, v in of_files(model, version, trusted=True).items() if alone.get(k) != v}
     if needs_remote_code(model):
         trusted |= _remote_tokenizer(model) | template_fields(model, version)
     return Prediction(ID, version, fields, trusted)
@@ -67,8 +67,8 @@ def encode(model: Model, version: str, texts: tuple[str, ...]) -> Answer[dict[st
     return encoded(model, version, texts)
 
 
-def _of_config(model: Model, version: str, *, trusted: bool) -> Fields:
-    """What follows from config.json and generation_config.json."""
+def of_files(model: Model, version: str, *, trusted: bool = False) -> Fields:
+    """What follows from config.json and generation_config.json, without the repository's own code or with it."""
     error = config_error(model, version, trusted=trusted)
     fields: Fields = {
         "loads.config": config_loads(model, version, trusted=trusted),
@@ -82,6 +82,8 @@ def _of_config(model: Model, version: str, *, trusted: bool) -> Fields:
     if isinstance(error, Unknown) or _settled(error, value=None):
         values = config_values(model, version)
         fields |= values if isinstance(error, Known) else dict.fromkeys(values, error)
+    elif isinstance(error, Known):
+        fields["vocab_size_config"] = Known(None, error.places)
     return fields
 
 
