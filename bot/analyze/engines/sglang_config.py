@@ -4,6 +4,7 @@ Source: sglang 0.5.23 with transformers 5.19.0, utils/hf_transformers/config.py:
 Older releases: see sglang_releases.py.
 """
 
+from math import isfinite
 from typing import Any
 
 from bot.analyze.engines.config_outcome import config_error as error_of_transformers
@@ -176,7 +177,10 @@ def sampling(model: Model, release: Release) -> Answer[dict[str, Any] | None]:
     if not _parses(model) or not release.sampling:
         return Known({}, stops.places)
     values = model.mapping(GENERATION) if release.five else {**_OF_FOUR, **model.mapping(GENERATION)}
-    return Known({key: values[key] for key in _SAMPLING if values.get(key) is not None}, stops.places)
+    settings = {key: values[key] for key in _SAMPLING if values.get(key) is not None}
+    if any(isinstance(number, float) and not isfinite(number) for number in settings.values()):
+        return Unknown(f"{GENERATION} gives a number that no report can hold", stops.places)
+    return Known(settings, stops.places)
 
 
 def _parses(model: Model) -> bool:
