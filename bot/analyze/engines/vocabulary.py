@@ -122,7 +122,10 @@ def _stray(model: Model) -> str:
     """What a class that takes the merges over finds wrong with them, "" for nothing."""
     file = tokenizer_file(model)
     read = file.value if isinstance(file, Known) and isinstance(file.value, TokenizerFile) else None
-    return taken_merge(read.merges, read.vocab) if read and read.merges is not None else ""
+    if read is None or read.merges is None:
+        return ""
+    # Only merges that are no list are taken in another way than the library takes them, which was looked at before.
+    return taken_merge(read.merges, read.vocab) if bytes(read.merges.text).lstrip()[:1] == b"{" else read.stray_merge
 
 
 def _without_file(model: Model, name: str, row: ClassRow, said: Stated, at: tuple[int, ...]) -> Start | Unknown:

@@ -1,7 +1,7 @@
 """The merges of a BPE tokenizer.json, held against its vocabulary."""
 
-from itertools import chain, starmap
-from operator import add, methodcaller
+from itertools import chain, repeat, starmap
+from operator import add, contains
 from typing import Any
 
 import msgspec
@@ -46,11 +46,12 @@ def _pairs_known(pairs: list[Pair], vocab: dict[str, int]) -> bool:
 
 def _strings_known(texts: list[str], vocab: dict[str, int]) -> bool:
     """Whether every text is a pair of pieces that form a piece; False where one has to look at each."""
-    if not set(map(methodcaller("count", " "), texts)) <= {1}:
-        return False
-    return set(" ".join(texts).split(" ") if texts else ()) <= vocab.keys() and all(
-        map(vocab.__contains__, map(methodcaller("replace", " ", ""), texts))
-    )
+    joined = "\n".join(texts)
+    lines = joined.count("\n") + 1 == len(texts)  # a piece may hold a line end
+    if not lines or joined.count(" ") != len(texts) or not all(map(contains, texts, repeat(" "))):
+        return not texts
+    known = vocab.__contains__
+    return all(map(known, joined.replace(" ", "").split("\n"))) and all(map(known, joined.replace("\n", " ").split(" ")))
 
 
 def _first_stray(merges: list[str] | list[Pair], vocab: dict[str, int]) -> str:
