@@ -18,6 +18,21 @@ from bot.place import Place
 
 # What get_text_config of transformers looks for (configuration_utils.py:1366 in 5.19.0), and the name that vLLM maps onto text_config.
 _NESTED = ("text_encoder", "decoder", "generator", "text_config", "llm_config")
+# Composite classes that take the top level for the language model's settings where none are nested (each class of 5.19.0 was run).
+_FLAT = {
+    "ernie4_5_vl_moe",
+    "fuyu",
+    "glm4v",
+    "glm4v_moe",
+    "glm5_next",
+    "glm_image",
+    "glm_ocr",
+    "hunyuan_vl",
+    "isaac",
+    "paddleocr_vl",
+    "qwen2_5_vl",
+    "qwen2_vl",
+}
 # The end of an architecture's name tells what it is for where the registry does not (config/model.py:2141-2158).
 _POOLING = (
     "ForTextEncoding",
@@ -68,11 +83,15 @@ class Table(msgspec.Struct, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """A configuration as its class reads it: the keys that lead to it in config.json, what stands there, and what the class adds."""
+    """A configuration as its class reads it: the keys that lead to it in config.json, what stands there, and what the class adds.
+
+    `flat` is that of a language model whose settings stand at the top level of a composite one.
+    """
 
     path: tuple[str, ...]
     values: dict[str, Any]
     row: Row
+    flat: bool = False
 
     def place(self, model: Model, *keys: str) -> Place:
         """Where a value stands."""
@@ -111,17 +130,18 @@ def text(model: Model) -> Answer[Settings]:
     if not row.text:
         nested = next((key for key in _NESTED if values.get(key) is not None), "")
         return Unknown(f"{nested} is not what the class reads", (model.place(FILE, f"/{nested}"),)) if nested else whole
-    for key in row.text:
+    flat = row.kind in _FLAT and row.text[0] not in values
+    for key in () if flat else row.text:
         inner: Any = values.get(key)
         if inner is not None and not isinstance(inner, dict):
             return Unknown(f"{key} is no object", (model.place(FILE),))
         values = cast("dict[str, Any]", inner or {})
     name = row.inner.removeprefix("auto:")
-    if row.inner.startswith("auto:") and "model_type" in values:
+    if row.inner.startswith("auto:") and not flat and "model_type" in values:
         name = table().types.get(str(values["model_type"]), "")
     if name not in table().rows:
         return Unknown("the class of the nested configuration is not known", (model.place(FILE),))
-    return Known(Settings(row.text, values, table().rows[name]))
+    return Known(Settings(() if flat else row.text, values, table().rows[name], flat))
 
 
 def architectures(model: Model) -> tuple[str, ...] | None:

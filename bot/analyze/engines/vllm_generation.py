@@ -27,6 +27,8 @@ NAME = "generation_config.json"
 # GenerationConfig and come from a file of its own only.
 SETTINGS = ("repetition_penalty", "temperature", "top_k", "top_p", "min_p", "max_new_tokens")
 _LONGEST_PATH = 1024
+# Composite classes that pass over the end token of the top level where text_config is there (each class of 5.19.0 was run).
+_INNER_FIRST = ("paddleocr_vl", "qwen2_5_vl", "qwen2_vl")
 OTHERS = {"presence_penalty": "0.31.0", "frequency_penalty": "0.31.0", "skip_special_tokens": "0.33.0"}
 # What GenerationConfig of transformers 4 has by itself, and drops where a file states the same (run with 4.57.6).
 _DEFAULTS_OF_4 = {"repetition_penalty": 1.0, "temperature": 1.0, "top_k": 50, "top_p": 1.0}
@@ -101,12 +103,19 @@ def _both(model: Model) -> tuple[Settings, Settings] | Unknown:
 
 
 def _ids_of_config(model: Model) -> Answer[Ids | None]:
-    found = _both(model)
+    found: tuple[Settings, ...] | Unknown = _both(model)
     if isinstance(found, Unknown):
         return found
+    if found[0].row.kind in _INNER_FIRST and found[1].path:
+        found = (found[1],)
     listed: list[Answer[Any]] = [stated(model, FILE, *holder.path) for holder in found]
-    if found[1].path and not any(isinstance(each, Missing) for each in listed) and _values(listed[0]) != _values(listed[1]):
-        return Unknown("which of two lists in config.json counts depends on the class", (found[1].place(model, "eos_token_id"),))
+    if (
+        len(found) > 1
+        and found[1].path
+        and not any(isinstance(each, Missing) for each in listed)
+        and _values(listed[0]) != _values(listed[1])
+    ):
+        return Unknown("which of two lists in config.json counts depends on the class", (found[-1].place(model, "eos_token_id"),))
     for holder, answer in zip(found, listed, strict=True):
         if not isinstance(answer, Missing):
             return answer

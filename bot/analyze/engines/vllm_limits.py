@@ -57,13 +57,18 @@ def max_model_len(model: Model, release: Release) -> Answer[int]:
         return Unknown(f"the lengths that the configuration class of {release.version} adds are not known", place)
     length = _derived(found)
     if length is None:
-        return Unknown("config.json gives a length that is no number", place)
+        return Unknown("config.json gives a length that is no number, or two for one", place)
     if release.since("0.10.2") and model.mapping(FILE).get("position_embedding_type", "") == "absolute":
         limit = model.mapping("tokenizer_config.json").get("model_max_length", length)
         pools = vllm_config.pools(model)
         if not isinstance(pools, Known) or not _number(limit):
             return Unknown("whether the limit of the tokenizer counts cannot be told", place)
         length = min(length, limit) if pools.value else length
+    rewritten = vllm_config.model_type(model) in release.names.registered and any(
+        kind not in ("default", *_WITHOUT_FACTOR) for kind, _ in _ropes(found)
+    )
+    if rewritten:
+        return Unknown("what the class that vLLM brings makes of these rope settings is not known", place)
     scaled = _scaled(found, _NONE_STATED if length == inf else length, release)
     if scaled is None:
         return Unknown("the rope settings give no number of tokens", place)
@@ -82,11 +87,13 @@ def _states_all(found: Settings) -> bool:
 
 
 def _derived(found: Settings) -> float | None:
-    """The smallest of the lengths, unless model_max_length is given; infinite where nothing is, None for what is no number."""
+    """The smallest of the lengths, unless model_max_length is given; infinite where nothing is, None for what is no number or is given twice."""
     alias, kept = found.row.alias, dict(found.row.lengths)
-    kept |= {alias.get(key, key): value for key, value in found.values.items() if key in LENGTHS or key in alias.values()}
+    read = found.row.lengths if found.flat else (*LENGTHS, *alias.values())  # of the top level a nested class takes what it knows
+    stated = [(alias.get(key, key), value) for key, value in found.values.items() if key in read]
+    kept |= dict(stated)
     sizes = {key: value for key in LENGTHS if (value := kept.get(alias.get(key, key), kept.get(key))) is not None}
-    if not all(map(_number, sizes.values())):
+    if not all(map(_number, sizes.values())) or len(dict(stated)) < len(stated):
         return None
     return sizes.get("model_max_length") or min(sizes.values(), default=inf)
 
