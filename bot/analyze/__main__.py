@@ -25,7 +25,7 @@ from bot.analyze.model import card
 from bot.analyze.model.reader import Reader
 from bot.analyze.records import Comparison, Unchecked
 from bot.analyze.render import ALL_SECONDS, WATCH, render
-from bot.analyze.tables import field_tables, tables, tokenizers_of_4
+from bot.analyze.tables import field_tables, tables
 from bot.place import Place
 from bot.snapshot import Change, Exchange, Task
 
@@ -77,7 +77,6 @@ def _describer(task: Task) -> "Callable[[Exchange, Reader, tuple[Unchecked, ...]
         return predict
     if task != "inspect":
         return None
-    tokenizers_of_4()
     from bot.analyze.describe import inspect  # noqa: PLC0415 - no comparison needs it
 
     return inspect

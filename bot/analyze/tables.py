@@ -18,12 +18,6 @@ def tables() -> dict[str, Any]:
     return json.loads(TABLE.read_text("utf-8"))
 
 
-@cache
-def tokenizers_of_4() -> dict[str, Any]:
-    """The tokenizer classes of transformers 4.57.6: names, mapping and fast (see tools/tables_4x.py)."""
-    return json.loads((TABLE.parent / "transformers-4.57.6-tokenizers.json").read_text("utf-8"))
-
-
 NEWEST = "5.24.0"  # the newest release of transformers whose tables are here
 FIELDS = TABLE.with_name("transformers-5-fields.json")
 TYPES = TABLE.with_name("transformers-model-types.json")

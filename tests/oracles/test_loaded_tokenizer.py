@@ -1,6 +1,5 @@
 """What we say a loaded tokenizer is, against transformers itself: on made-up folders, and on the records of real loads."""
 
-import hashlib
 import json
 import tempfile
 from collections import Counter
@@ -21,7 +20,6 @@ from tests.oracles.records import folder_of
 
 TEXTS = ("<|a|>", "<|b|>", "<|c|>", "<s>", "</s>", "ab", "<unk>")
 LETTERS = {letter: i for i, letter in enumerate("abcdefgh")}
-RECORDED = ("4.46.3", "4.57.6", "5.0.0", "5.5.0", "5.15.1", "5.24.0")
 FLAGS = ("special", "single_word", "lstrip", "rstrip", "normalized")
 
 texts = st.sampled_from(TEXTS)
@@ -34,6 +32,27 @@ def entry(content: str, values: dict[str, bool]) -> dict[str, Any]:
 
 def typed(content: str, values: dict[str, bool]) -> dict[str, Any]:
     return {"__type": "AddedToken", **entry(content, values)}
+
+
+@st.composite
+def configurations(draw: st.DrawFn) -> dict[str, str]:
+    """A config.json, or none."""
+    if draw(st.booleans()):
+        return {}
+    kinds = st.sampled_from(["qwen2", "qwen3", "llama", "gpt2", "phi3", "no_such_type"])
+    rope = {"rope_scaling": {"type": "yarn"}, "rope_theta": 1.0} if draw(st.integers(0, 9)) == 0 else {}
+    return {"config.json": json.dumps({"model_type": draw(kinds), **rope})}
+
+
+@st.composite
+def spoilt(draw: st.DrawFn) -> dict[str, str]:
+    """The same, now and then with a file that is broken or gone."""
+    files = draw(folders())
+    if draw(st.integers(0, 9)) == 0:
+        files[draw(st.sampled_from(sorted(files)))] = draw(st.sampled_from(["{", "[]", "null"]))
+    if draw(st.integers(0, 9)) == 0:
+        del files["tokenizer.json"]
+    return files
 
 
 @st.composite
@@ -54,11 +73,15 @@ def folders(draw: st.DrawFn) -> dict[str, str]:
     )
     if name:
         config["tokenizer_class"] = name
+    if draw(st.integers(0, 5)) == 0:
+        config["auto_map"] = {"AutoTokenizer": ["own.OwnTokenizer", None]}
     as_object = st.builds(typed, texts, flags)
     for role in ("bos_token", "eos_token", "pad_token", "unk_token", "image_token"):
         # None for a role that a class hands on to its vocabulary is another matter.
         if draw(st.booleans()):
-            config[role] = draw(st.one_of(texts, as_object))
+            config[role] = draw(
+                st.one_of(texts, as_object, st.just([])) if draw(st.integers(0, 9)) == 0 else st.one_of(texts, as_object)
+            )
     if draw(st.booleans()):
         decoder = draw(st.dictionaries(st.integers(0, 14), st.builds(entry, texts, flags), max_size=4))
         config["added_tokens_decoder"] = {str(number): value for number, value in decoder.items()}
@@ -77,21 +100,19 @@ def folders(draw: st.DrawFn) -> dict[str, str]:
         files["special_tokens_map.json"] = json.dumps(table)
     if draw(st.booleans()):
         files["added_tokens.json"] = json.dumps(draw(st.dictionaries(texts, st.integers(0, 14), max_size=3)))
-    if draw(st.booleans()):
-        files["config.json"] = json.dumps({"model_type": draw(st.sampled_from(["qwen2", "qwen3", "llama", "gpt2", "phi3"]))})
-    return files
+    return {**files, **draw(configurations())}
 
 
 def load_really(folder: str) -> tuple[Any, str]:
-    """The real tokenizer, or None and what it raised."""
+    """The real tokenizer, or None and the type of what it raised."""
     try:
-        return AutoTokenizer.from_pretrained(folder), ""
+        return AutoTokenizer.from_pretrained(folder, trust_remote_code=False), ""
     except Exception as error:  # noqa: BLE001 - whatever it raises, it refuses
-        return None, repr(error)
+        return None, type(error).__name__
 
 
-@settings(derandomize=True, max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(folders())
+@settings(derandomize=True, max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(spoilt())
 def test_added_and_special_tokens_are_those_of_transformers(files: dict[str, str]) -> None:
     ours = loaded(model(files), V5)
     with tempfile.TemporaryDirectory() as folder:
@@ -102,6 +123,7 @@ def test_added_and_special_tokens_are_those_of_transformers(files: dict[str, str
         return
     if real is None:
         assert isinstance(ours.value, Refused), raised
+        assert ours.value.error in (raised, ""), ours.value.reason
         return
     assert isinstance(ours.value, Loaded), ours.value
     assert ours.value.cls == type(real).__name__
@@ -110,24 +132,6 @@ def test_added_and_special_tokens_are_those_of_transformers(files: dict[str, str
     }
     assert sorted(ours.value.special) == sorted(real.all_special_ids)
     assert ours.value.size == len(real)
-
-
-@pytest.mark.needs("shared")
-@pytest.mark.parametrize("version", RECORDED)
-def test_a_record_of_a_real_load_agrees(version: str) -> None:
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
-    for path in sorted((SHARED / "golden" / f"transformers-{version}").glob("*.json")):
-        record: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        if not record["loads"].get("tokenizer"):
-            continue
-        ours = loaded(model_of(folder_of(path.stem)), version)
-        counts["all"] += 1
-        if isinstance(ours, Known):
-            counts["known"] += 1
-            wrong += [] if agrees(ours.value, record) else [path.stem]
-    assert wrong == []
-    assert counts["known"] >= 0.95 * counts["all"], counts
 
 
 @pytest.mark.needs("shared")
@@ -143,18 +147,3 @@ def test_what_is_said_to_load_does_and_what_is_not_does_not(version: str) -> Non
             wrong.append(path.stem)
     assert wrong == []
     assert counts[True] >= 0.95 * counts.total(), counts
-
-
-def agrees(ours: Loaded | Refused, record: dict[str, Any]) -> bool:
-    """Whether class, size, special ids and added tokens are the same."""
-    if isinstance(ours, Refused):
-        return False
-    added = {str(token.id): {"content": token.text, "special": token.special} for token in ours.added}
-    theirs = record["added_tokens"]
-    if "sha256" in theirs:  # of a long list the record keeps a digest
-        canonical = json.dumps(added, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        same = hashlib.sha256(canonical.encode()).hexdigest() == theirs["sha256"]
-    else:
-        same = added == theirs
-    special = sorted(ours.special) == sorted(record["all_special_ids"])
-    return same and special and ours.size == record["len_tokenizer"] and ours.cls == record["tokenizer_class"]

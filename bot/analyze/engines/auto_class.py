@@ -11,7 +11,8 @@ from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model
 from bot.analyze.model.given import RefusedError, json_error
 from bot.analyze.model.picks import is_byte_level, is_incorrect, known, pick, registered
-from bot.analyze.model.tokenizer_classes import FILE, number, release
+from bot.analyze.model.tokenizer_classes import FILE, release
+from bot.analyze.tables import parts
 from bot.answer import Known, Unknown
 
 _CONFIG = "tokenizer_config.json"
@@ -19,7 +20,7 @@ _CONFIG = "tokenizer_config.json"
 
 def auto_class(model: Model, version: str) -> tuple[str, ...] | Unknown:
     """The class, and behind it the one that is tried when the first one raises. Raises RefusedError where AutoTokenizer finds none."""
-    if number(version) >= (5,):
+    if parts(version) >= (5,):
         return _of_5(model, version)
     name = _of_4(model, version)
     return name if isinstance(name, Unknown) else (name,)
@@ -40,11 +41,11 @@ def _of_5(model: Model, version: str) -> tuple[str, ...] | Unknown:
     if isinstance(code, Unknown):
         return code
     if code:
-        if not (number(version) >= (5, 3) and is_incorrect(model_type, version)):
+        if not (parts(version) >= (5, 3) and is_incorrect(model_type, version)):
             _hold_local(model_type if loads else "", declared, version)
         default = release(version).by_config.get(model_type, "") if loads else ""
         return (known(declared or _existing(names[1], version) or default, version),)
-    mapped, at = registered(model_type, version), number(version)
+    mapped, at = registered(model_type, version), parts(version)
     if not declared and not (at >= (5, 10) and mapped and mapped != other):
         _existing(names[1], version)
     spoiled = "LlamaTokenizer" in (declared or other) and is_byte_level(model)
@@ -75,7 +76,7 @@ def _config(model: Model, version: str) -> bool | Unknown:
     if error.value is None:
         return True
     caught = error.value in ("ValueError", "OSError")
-    if number(version) >= (5, 4) and not caught:
+    if parts(version) >= (5, 4) and not caught:
         raise RefusedError("config.json is read first, and its class raises", error.value)
     plain = plain_config_error(model, version)
     if not isinstance(plain, Known):
@@ -92,7 +93,7 @@ def _tokenizer_config(model: Model, version: str) -> dict[str, Any]:
     if not isinstance(document.value, Document):
         raise RefusedError(f"{_CONFIG} {document.value.message}", json_error(document.value))
     if not isinstance(document.value.value, dict):
-        raise RefusedError(f"{_CONFIG} holds no JSON object", "AttributeError" if number(version) >= (5, 16) else "TypeError")
+        raise RefusedError(f"{_CONFIG} holds no JSON object", "AttributeError" if parts(version) >= (5, 16) else "TypeError")
     return document.value.mapping
 
 

@@ -17,11 +17,12 @@ from bot.analyze.engines.vocabulary import Start, listed, start
 from bot.analyze.model.document import NotJson
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.given import Given, RefusedError, given, stated, text
-from bot.analyze.model.tokenizer_classes import FILE, ClassRow, number, release
+from bot.analyze.model.tokenizer_classes import FILE, ClassRow, release
 from bot.analyze.model.tokenizer_classes import VERSIONS as ALL
 from bot.analyze.model.tokenizer_file import AddedToken, TokenizerFile
 from bot.analyze.model.tokenizer_file import number as numbered
 from bot.analyze.model.tokens import ROLES
+from bot.analyze.tables import parts
 from bot.answer import Answer, Known, Unknown
 
 V4, V5 = "4.57.6", "5.24.0"
@@ -155,7 +156,7 @@ def _of_class(model: Model, name: str, version: str) -> Answer[Loaded | Refused]
 
 def _read_templates(model: Model, version: str) -> None:
     """Template files are read first, by 4.47 and newer, and have to be UTF-8."""
-    if number(version) < (4, 47):
+    if parts(version) < (4, 47):
         return
     for name in model.files:
         folder, _, file = name.rpartition("/")
@@ -191,19 +192,19 @@ def _piece(entry: str, said: Given) -> str:
 
 def _filled(begun: Start, said: Given, row: ClassRow, name: str, version: str) -> Loaded:
     """Register the tokens in the order of the library: those of the file, those declared by id, the roles, the others."""
-    file, five = begun.file, number(version) >= (5,)
+    file, five = begun.file, parts(version) >= (5,)
     if begun.hollow:
         # Of two roles with one string the class's table keeps the later id, and what is added next collides with it.
         pieces = {_piece(role, said): i for i, role in enumerate(begun.minimal)}
         file = TokenizerFile(pieces, len(pieces), ())
     # Until 5.15 the library's object was copied after reading the file, and a copy knows no earlier registration.
-    copied = (5,) <= number(version) < (5, 18)
+    copied = (5,) <= parts(version) < (5, 18)
     rows = tuple(registered((begun.added,), at_once=False).values()) if copied else begun.added
     rounds = batches(rows, said, name, five=five, again=row.again)
     ids: dict[str, int] = {}
     for batch in rounds:
         ids = numbered(file, batch, ids)
-    at_once = (4, 57) <= number(version) < (5, 18)  # these come with tokenizers 0.22
+    at_once = (4, 57) <= parts(version) < (5, 18)  # these come with tokenizers 0.22
     flags, ways = registered(rounds, at_once=at_once), searched(rounds, at_once=at_once)
     last = _of_ids(rounds, ids) if len(frozenset(ids.values())) < len(ids) else {}
     added = sorted(((i, string) for string, i in ids.items()), key=lambda row: (row[0], row[1] == last.get(row[0])))

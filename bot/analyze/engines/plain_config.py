@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model
-from bot.analyze.model.tokenizer_classes import number
+from bot.analyze.tables import parts
 from bot.answer import Answer, Known, Unknown
 
 _STRICT = (5, 4)
@@ -44,7 +44,7 @@ def plain_config_error(model: Model, version: str) -> Answer[str | None]:
         return Known("OSError", where)
     if not isinstance(document.value.value, dict):
         return Known("TypeError", where)
-    return _of_object(document.value.mapping, number(version), model)
+    return _of_object(document.value.mapping, parts(version), model)
 
 
 def _of_object(config: dict[str, Any], at: tuple[int, ...], model: Model) -> Answer[str | None]:

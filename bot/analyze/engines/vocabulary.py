@@ -15,9 +15,10 @@ from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.given import RefusedError, Stated, json_error
 from bot.analyze.model.merges import taken_merge
-from bot.analyze.model.tokenizer_classes import FILE, ClassRow, number
+from bot.analyze.model.tokenizer_classes import FILE, ClassRow
 from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile
 from bot.analyze.model.tokens import refusal, tokenizer_file
+from bot.analyze.tables import parts
 from bot.answer import Known, Missing, Unknown
 
 _FILE = "tokenizer.json"
@@ -69,7 +70,7 @@ def listed(model: Model, *, read: bool) -> tuple[AddedToken, ...]:
 def start(model: Model, name: str, row: ClassRow, said: Stated, version: str) -> Start | Unknown:
     """What a class starts with. Raises RefusedError where it refuses the files."""
     file = tokenizer_file(model)
-    at = number(version)
+    at = parts(version)
     if isinstance(file, Unknown):
         return Unknown(f"tokenizer.json {file.reason}", file.places)
     if isinstance(file, Missing) or not model.has(_FILE):
@@ -106,7 +107,7 @@ def _built(model: Model, file: TokenizerFile | NotTokenizer) -> Start | Unknown:
         document = model.document(_FILE)
         if isinstance(document, Known) and not isinstance(document.value, Document):
             raise RefusedError(f"tokenizer.json {document.value.message}", json_error(document.value))
-        whole = isinstance(document, Known) and isinstance(document.value.value, dict)
+        whole = isinstance(document, Known) and isinstance(document.value, Document) and isinstance(document.value.value, dict)
         raise RefusedError(f"tokenizer.json {file.message}", "Exception" if whole else "AttributeError")
     refused = refusal(model)
     if refused and refused[0] != "/model/merges":

@@ -11,9 +11,9 @@ import msgspec
 
 from bot.analyze.model.document import Document, NotJson
 from bot.analyze.model.folder import Model
-from bot.analyze.model.tokenizer_classes import number
 from bot.analyze.model.tokenizer_file import AddedToken
 from bot.analyze.model.tokens import ROLES
+from bot.analyze.tables import parts
 from bot.answer import Known
 
 
@@ -78,7 +78,7 @@ def json_error(found: NotJson) -> str:
 
 def stated(model: Model, version: str, listed: tuple[AddedToken, ...]) -> Stated:
     """What the files of a folder state; `listed` are the tokens of tokenizer.json. Raises RefusedError where the library does."""
-    at = number(version)
+    at = parts(version)
     values = dict(model.mapping("tokenizer_config.json"))
     own: dict[str, Any] = {}
     if at >= (5, 2):
@@ -115,7 +115,7 @@ def given(
 
     `pieces` are those of a SentencePiece model that 5.x takes for additional special tokens, where the files state none. Raises RefusedError where the library does: a value of a type that it does not take.
     """
-    five = number(version) >= (5,)
+    five = parts(version) >= (5,)
     values = dict(said.values)
     if pieces:
         values["additional_special_tokens"] = list(pieces)
@@ -124,7 +124,7 @@ def given(
         value = values[name] if name in values else defaults.get(name) or (pad if name == "pad_token" else None)
         token = _value(name, value)
         named[name] = said.by_text.get(text(token), token) if token is not None else None
-    found = _of_5(values, said, named) if five else _of_4(values, said, named, number(version))
+    found = _of_5(values, said, named) if five else _of_4(values, said, named, parts(version))
     return msgspec.structs.replace(found, blank=tuple(name for name in ROLES if values.get(name) == ""))
 
 

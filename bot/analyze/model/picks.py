@@ -11,7 +11,8 @@ import msgspec
 
 from bot.analyze import data
 from bot.analyze.model.folder import Model, fact
-from bot.analyze.model.tokenizer_classes import FILE, number, release
+from bot.analyze.model.tokenizer_classes import FILE, release
+from bot.analyze.tables import parts
 from bot.answer import Known
 
 _GENERIC = {"PreTrainedTokenizer", "PreTrainedTokenizerFast", "PythonBackend", FILE, "MistralCommonBackend"}
@@ -77,7 +78,7 @@ def pick(version: str, declared: str, other: str, model_type: str, *, byte_level
 
     `byte_level` says that tokenizer.json is one that LlamaTokenizer would spoil.
     """
-    at = number(version)
+    at = parts(version)
     mapped = registered(model_type, version)
     incorrect = is_incorrect(model_type, version)
     named = declared or (other if at >= (5, 10) else "")
@@ -110,7 +111,7 @@ def known(name: str, version: str) -> str:
 
 def _since(runs: dict[str, Any], version: str, nothing: Any) -> Any:
     """The value that holds at a version."""
-    return next((value for since, value in reversed(runs.items()) if number(since) <= number(version)), nothing)
+    return next((value for since, value in reversed(runs.items()) if parts(since) <= parts(version)), nothing)
 
 
 @fact

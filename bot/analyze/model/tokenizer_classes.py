@@ -84,12 +84,6 @@ def release(version: str) -> Release:
     )
 
 
-@cache
-def number(version: str) -> tuple[int, ...]:
-    """A version as numbers, to be compared."""
-    return tuple(int(part) for part in version.split("."))
-
-
 def _at(runs: Mapping[str, Mapping[str, Any]], until: tuple[str, ...]) -> dict[str, Any]:
     """The values that hold at the last of some versions."""
     found = {name: next((since[v] for v in reversed(until) if v in since), None) for name, since in runs.items()}
