@@ -8,12 +8,12 @@ of each part. Where a release allows several versions of transformers, an answer
 
 from typing import Any, cast
 
-from bot.analyze.engines import vllm_config
+from bot.analyze.engines import vllm_config, vllm_tokenizer
 from bot.analyze.engines.borrowed import agreed
 from bot.analyze.engines.config_faults import class_error
 from bot.analyze.engines.config_outcome import config_error, config_loads
 from bot.analyze.engines.from_transformers import config_needs_remote_code, tokenizer_id
-from bot.analyze.engines.prediction import Prediction
+from bot.analyze.engines.prediction import Prediction, shown
 from bot.analyze.engines.vllm_generation import generation
 from bot.analyze.engines.vllm_limits import dtype, max_model_len
 from bot.analyze.engines.vllm_quantization import quantization
@@ -60,6 +60,14 @@ def predict(model: Model, version: str) -> Prediction:
     return Prediction(ID, version, fields, trusted) if of.was_run else Prediction(ID, version, fields, trusted, "likely", SOURCE)
 
 
+def encode(model: Model, version: str, texts: tuple[str, ...]) -> Answer[dict[str, list[int]]]:
+    """The ids that texts become."""
+    of = release(version)
+    each = {tv: vllm_tokenizer.encode(model, of, _read(model, of, tv), tv, texts) for tv in of.transformers}
+    told = {repr(shown(answer)) for answer in each.values()}
+    return next(iter(each.values())) if len(told) == 1 else Unknown("the versions of transformers that its release allows differ")
+
+
 def _template(model: Model, of: Release) -> Fields:
     if own(model) or mistral(model):
         return dict.fromkeys((SHA, FORMAT), Unknown("vLLM writes chats for this architecture in a way of its own"))
@@ -84,7 +92,7 @@ def _agreed(each: dict[str, tuple[Fields, Fields]]) -> tuple[Fields, Fields]:
 
 def _of(model: Model, of: Release, transformers: str) -> tuple[Fields, Fields]:
     """The fields that depend on the version of transformers, without and with trust in the repository's own code."""
-    config = _patched(model, _config_error(model, of, transformers))
+    config = _read(model, of, transformers)
     made = generation(model, config, of, transformers)
     fields: Fields = {
         "loads.config": _loads(model, config),
@@ -101,6 +109,11 @@ def _of(model: Model, of: Release, transformers: str) -> tuple[Fields, Fields]:
 
 def _settled(answer: Answer[Any], *, value: bool | None) -> bool:
     return isinstance(answer, Known) and answer.value is value
+
+
+def _read(model: Model, of: Release, version: str) -> Answer[str | None]:
+    """The exception that config.json ends in, with what vLLM does after reading it, None for none."""
+    return _patched(model, _config_error(model, of, version))
 
 
 def _config_error(model: Model, of: Release, version: str) -> Answer[str | None]:

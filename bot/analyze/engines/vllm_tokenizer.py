@@ -10,6 +10,7 @@ import msgspec
 
 from bot.analyze.engines import vllm_config
 from bot.analyze.engines.borrowed import does_not_load
+from bot.analyze.engines.encoding import encoded
 from bot.analyze.engines.loaded import Refused, loaded
 from bot.analyze.engines.tokenizer_fields import tokenizer_fields
 from bot.analyze.engines.vllm_release import Release
@@ -55,6 +56,18 @@ def fields_of_tokenizer(model: Model, of: Release, config: Answer[str | None], t
     if own(model) and isinstance(found, Known):
         return {**fields, _CLASS: Unknown("vLLM puts a tokenizer of its own around it for the architecture")}
     return fields
+
+
+def encode(
+    model: Model, of: Release, config: Answer[str | None], transformers: str, texts: tuple[str, ...]
+) -> Answer[dict[str, list[int]]]:
+    """The ids of texts in the tokenizer of `fields_of_tokenizer`, special tokens included."""
+    fields = fields_of_tokenizer(model, of, config, transformers)
+    for answer in (fields[_LOADS], fields.get("added_tokens")):
+        if not isinstance(answer, Known):
+            return answer if isinstance(answer, Unknown) else Unknown("the tokenizer does not load")
+    asked = _asked(model, of, transformers)
+    return Unknown(asked) if isinstance(asked, str) else encoded(asked, transformers, texts)
 
 
 def mistral(model: Model) -> bool:
