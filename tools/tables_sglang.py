@@ -213,6 +213,8 @@ def _eos(trials: Trials) -> dict[str, Any] | None:
         return None
     if not trials.path:
         return found
+    if trials.eos({}, {}) != trials.eos({}):
+        return None
     inner = {"eos_token_id": 72}
     seen = (
         trials.eos({}, inner),
@@ -237,7 +239,9 @@ def _context(trials: Trials) -> dict[str, Any] | None:
         if trials.path
         else []
     )
-    return {"context": default, "keys": keys if keys != list(_STANDARD) else [], "keys_top": top} | _rope(trials, default)
+    absent = trials.context({}, top=True) if trials.path else default
+    found = {"context_absent": absent if absent != default else None}
+    return found | {"context": default, "keys": keys if keys != list(_STANDARD) else [], "keys_top": top} | _rope(trials, default)
 
 
 def _in_order(trials: Trials, keys: list[str]) -> bool:

@@ -113,6 +113,8 @@ def config_ids(model: Model, release: Release) -> Answer[Ids]:
     row = read.row
     inner = stated(model, FILE, *row.path) if read.nested and row.eos_from != "top" else Missing()
     within = row.eos_from == "nested" and row.path[0] in read.top  # then the top level's ids count for nothing
+    if read.top.get(key) in (0, []) and row.eos_null and not within:
+        return Unknown("the class of the model type may take its own ids in place of none", (read.place(model, key),))
     if key in read.top and not within:
         return Known(row.eos_null, (read.place(model, key),)) if isinstance(top, Missing) else top
     if read.nested and row.eos_from != "top" and key in read.inner:

@@ -55,11 +55,16 @@ def _length(model: Model, read: Read) -> Answer[int | None]:
     place = (model.place(FILE, "/model_type"),)
     if any(key in read.inner for key in read.row.keys):
         return Unknown("config.json gives a length that is null", place)
+    if not read.given and read.row.context_absent is not None:
+        return Known(read.row.context_absent, place)
     return Known(read.row.context, place) if read.usual else Unknown("the length of the nested model type is not known", place)
 
 
 def _factor(read: Read) -> float | None:
     """What the rope settings multiply the length with, None where that is not known. A filled rope_scaling comes before rope_parameters."""
+    above = read.row.keys_top and not read.given and any(read.top.get(key) for key in ("rope_scaling", "rope_parameters"))
+    if above:
+        return None  # such a class may take the settings of the top level for the language model's
     key = next((key for key in ("rope_scaling", "rope_parameters") if read.inner.get(key)), "")
     settings: Any = read.inner.get(key)
     if not isinstance(settings, dict):

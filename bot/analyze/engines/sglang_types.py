@@ -25,7 +25,7 @@ class Row(msgspec.Struct, frozen=True):
     `path` are the keys that lead to the language model's configuration, `inner` is the model type of that where it names none; `fixed` says that its
     class is the same whatever type it names, `named` that it has to name one. `starts` says that a server starts with nothing but the type and an architecture.
     `eos` are the ids where nothing states any, `eos_null` those where null does. `context` is the default length (None: none, sglang then takes
-    2048), `keys` the keys that count, best first, `keys_top` those that count at the top level although there is a nested configuration.
+    2048), `context_absent` another that holds where config.json has no configuration of the language model at all, `keys` the keys that count, best first, `keys_top` those that count at the top level although there is a nested configuration.
     `rope` is "" where linear and dynamic factors multiply the length, "yarn" where those of yarn do as well, "layers" where those of rope_scaling do not,
     "old" where rope_scaling alone counts, with all its factors, "?" where that is not known. `bare` are the kinds for which the class does without
     what is not stated: yarn an original length, llama3 a base, linear a factor.
@@ -44,6 +44,7 @@ class Row(msgspec.Struct, frozen=True):
     eos_null: tuple[int, ...] = ()
     eos_from: str = ""
     context: int | None = None
+    context_absent: int | None = None
     keys: tuple[str, ...] = LENGTHS
     keys_top: tuple[str, ...] = ()
     rope: str = ""
@@ -80,6 +81,11 @@ class Read(msgspec.Struct, frozen=True):
         return bool(self.row.path)
 
     @property
+    def given(self) -> bool:
+        """Whether config.json has a configuration of the language model beside the top level."""
+        return self.nested and self.top.get(self.row.path[0]) is not None
+
+    @property
     def usual(self) -> bool:
         """Whether the nested configuration is of the class whose defaults are known."""
         return not self.nested or self.row.fixed or self.inner.get("model_type", self.row.inner) == self.row.inner
@@ -104,7 +110,7 @@ def row_of(model_type: str, release: str) -> Row | None:
 
 _PARTS = {
     "eos": ("eos", "eos_null", "eos_from"),
-    "context": ("context", "keys", "keys_top"),
+    "context": ("context", "context_absent", "keys", "keys_top"),
     "dtype": ("dtype", "half", "dtype_from"),
     "quantization": ("quantization_from",),
 }
@@ -151,11 +157,11 @@ def reading(model: Model, release: str) -> Read | str:
         if value is not None and not isinstance(value, dict):
             return f"{key} of config.json is no object"
         inner = cast("dict[str, Any]", value or {})
+        if row.named and "model_type" not in inner:
+            return f"{key} of config.json names no model type"
     others = [
         key for key in ("text_config", "llm_config", "language_config", "thinker_config") if key in top and key not in row.path
     ]
     if others:
         return f"config.json has {others[0]}, which the class of its model type does not know"
-    if row.named and "model_type" not in inner:
-        return f"{row.path[-1]} of config.json names no model type"
     return Read(row, top, inner)
