@@ -1,4 +1,4 @@
-"""What vLLM does with a folder: the constructs of chat templates, lengths, types, quantizations, settings, and what changed between releases."""
+"""What vLLM does with a folder: lengths, types, quantizations, settings, and what changed between releases."""
 
 import json
 from collections import Counter
@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from bot.analyze.engines import sglang, vllm
-from bot.analyze.engines.content_format import content_format
 from bot.analyze.engines.prediction import shown
 from bot.analyze.engines.vllm_release import TRANSFORMERS
 from bot.analyze.model.folder import Model
@@ -48,79 +47,6 @@ def told(given: Model, field: str, version: str = NEWEST) -> Any:
     return shown(vllm.predict(given, version).fields[field])
 
 
-# The rows of facts that were run with 0.33.0, and what 0.23.0 and 0.8.5 make of them.
-CONSTRUCTS = [
-    ("{% for m in messages %}{{ m['content'] }}{% endfor %}", "string", "string", "string"),
-    ("{% for m in messages %}{% for p in m['content'] %}{% endfor %}{% endfor %}", "openai", "openai", "openai"),
-    ("{% for zz in messages %}{% for p in zz.content %}{% endfor %}{% endfor %}", "openai", "openai", "openai"),
-    (
-        "{% set rest = messages[1:] %}{% for q in rest %}{% for p in q['content'] %}{% endfor %}{% endfor %}",
-        "openai",
-        "openai",
-        "openai",
-    ),
-    (
-        "{% for m in messages %}{% set content = m['content'] %}{% for p in content %}{% endfor %}{% endfor %}",
-        "openai",
-        "openai",
-        "string",
-    ),
-    (
-        "{% for m in messages %}{% set body = m['content'] %}{% for p in body %}{% endfor %}{% endfor %}",
-        "string",
-        "string",
-        "string",
-    ),
-    (
-        "{% macro r(x) %}{% for p in x %}{% endfor %}{% endmacro %}{% for m in messages %}{{ r(m.content) }}{% endfor %}",
-        "openai",
-        "string",
-        "string",
-    ),
-    (
-        "{% macro r(content) %}{% for p in content %}{% endfor %}{% endmacro %}{{ r([]) }}",
-        "string",
-        "openai",
-        "string",
-    ),
-    (
-        "{% set ns = namespace(rest=messages) %}{% for m in ns.rest %}{% for p in m.content %}{% endfor %}{% endfor %}",
-        "openai",
-        "string",
-        "string",
-    ),
-    ("{% for p in messages[0]['content'] %}{% endfor %}", "string", "string", "string"),
-    ("{% for m in messages %}{% for p in m.get('content') %}{% endfor %}{% endfor %}", "string", "string", "string"),
-    (
-        "{% for m in messages %}{% if m.content is string %}{% else %}{% for p in m.content %}{% endfor %}{% endif %}{% endfor %}",
-        "openai",
-        "openai",
-        "openai",
-    ),
-    (
-        "{% for a, b in messages %}{% endfor %}{% for m in messages %}{% for p in m.content %}{% endfor %}{% endfor %}",
-        "string",
-        "string",
-        "string",
-    ),
-    ("{% for m in messages %}{% for p in m.content", "string", "string", "string"),
-    ("image audio video vision", "string", "string", "string"),
-]
-
-
-@pytest.mark.parametrize(("text", "newest", "older", "oldest"), CONSTRUCTS)
-def test_how_content_is_handed_over(text: str, newest: str, older: str, oldest: str) -> None:
-    assert [shown(content_format(text, version)) for version in (NEWEST, "0.23.0", "0.8.5")] == [newest, older, oldest]
-
-
-def test_names_that_are_assigned_in_circles_end_the_search_of_the_newest_release_only() -> None:
-    text = (
-        "{% set a = messages %}{% set messages = a[1:] %}{% for m in messages %}{% for p in m.content %}{% endfor %}{% endfor %}"
-    )
-    assert shown(content_format(text, NEWEST)) == "openai"
-    assert shown(content_format(text, "0.31.0")) == {"unknown": "this release never ends looking through the chat template"}
-
-
 LLAMA3 = {
     "rope_type": "llama3",
     "factor": 8.0,
@@ -144,6 +70,20 @@ LENGTHS = [
 def test_how_many_tokens_the_server_takes(more: dict[str, Any], newest: int, older: int) -> None:
     given = folder({**LLAMA, **more})
     assert [told(given, "max_model_len", version) for version in (NEWEST, "0.28.0")] == [newest, older]
+
+
+def test_settings_of_the_language_model_at_the_top_level_of_a_composite_one() -> None:
+    vision = {"model_type": "qwen2_vl", "architectures": ["Qwen2VLForConditionalGeneration"], "eos_token_id": 1}
+    flat = folder({**vision, "max_position_embeddings": 2048, "n_positions": 512})
+    assert (told(flat, "max_model_len"), told(flat, "stops")) == (2048, [1, 3])
+    nested = folder({**vision, "text_config": {"max_position_embeddings": 2048, "n_positions": 512}})
+    assert (told(nested, "max_model_len"), told(nested, "stops")) == (512, [3, 151645])
+
+
+def test_rope_settings_that_say_two_things_stop_the_server() -> None:
+    said = {"rope_type": "dynamic", "type": "linear", "factor": 2.0}
+    assert told(folder({**LLAMA, "rope_scaling": said}), "loads.config") is False
+    assert told(folder({**LLAMA, "rope_scaling": {**said, "type": "dynamic"}}), "loads.config") is True
 
 
 def test_a_length_that_only_the_class_adds_is_known_of_the_release_that_was_run() -> None:
