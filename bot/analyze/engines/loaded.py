@@ -16,7 +16,7 @@ from bot.analyze.engines.registration import batches, registered, searched
 from bot.analyze.engines.vocabulary import Start, listed, start
 from bot.analyze.model.document import NotJson
 from bot.analyze.model.folder import Model, fact
-from bot.analyze.model.given import Given, RefusedError, given, stated, text
+from bot.analyze.model.given import Given, RefusedError, given, json_error, stated, text
 from bot.analyze.model.tokenizer_classes import FILE, ClassRow, release
 from bot.analyze.model.tokenizer_classes import VERSIONS as ALL
 from bot.analyze.model.tokenizer_file import AddedToken, TokenizerFile
@@ -32,6 +32,8 @@ _FILES = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json
 # Classes that start without a vocabulary whatever roles are null (run); others may build their post-processor from them.
 _PLAIN = ("LlamaTokenizer", "CohereTokenizer", "GemmaTokenizer", "Qwen2Tokenizer", "GPT2Tokenizer")
 _LINK = re.compile(rb"[\w./+-]{0,200}\.json")
+_VERSION = re.compile(r"v?\d+(\.\d+)*((\.?(dev|rc|a|b|post))\d*)*$")
+_LARGE = 100000
 _SIDES = ("right", "left")
 
 
@@ -120,6 +122,7 @@ def _second(model: Model, name: str, version: str, error: RefusedError) -> Answe
     """What the declared class makes of a folder that the first one refused, as 5.0 to 5.5 try it."""
     if name == "PythonBackend":
         # What the files state is read before the lack of a vocabulary shows.
+        _read_templates(model, version)
         said = stated(model, version, listed(model, read="added_tokens_decoder" not in model.mapping("tokenizer_config.json")))
         _ = given(said, version, {})
         raise RefusedError("the class that is declared is only a base", "NotImplementedError")
@@ -151,6 +154,8 @@ def _of_class(model: Model, name: str, version: str) -> Answer[Loaded | Refused]
     pad = "" if row.no_pad else begun.file.pad_token
     taken = given(said, version, {**begun.roles, **row.roles}, pad=pad, pieces=begun.pieces)
     _hold_sides(said.values)
+    if begun.file.size > _LARGE and parts(version) >= (4, 57) and not _config_read_again(model):
+        return Unknown("transformers_version of config.json is no version, which is compared for a large vocabulary")
     return Known(_filled(begun, taken, row, name, version), (model.place("tokenizer_config.json"),))
 
 
@@ -166,6 +171,19 @@ def _read_templates(model: Model, version: str) -> None:
                 _ = content.value.decode("utf-8") if isinstance(content, Known) else ""
             except UnicodeDecodeError as error:
                 raise RefusedError(f"{name} is not UTF-8 text ({error.reason})", "UnicodeDecodeError") from error
+
+
+def _config_read_again(model: Model) -> bool:
+    """For a vocabulary of more than 100000 pieces config.json is read once more, to warn of old Mistral files (4.57.6 tokenization_utils_base.py:2404)."""
+    document = model.document("config.json")
+    if not isinstance(document, Known):
+        return True
+    if isinstance(document.value, NotJson):
+        raise RefusedError(f"config.json {document.value.message}", json_error(document.value))
+    if not isinstance(document.value.value, dict):
+        raise RefusedError("config.json holds no JSON object", "AttributeError")
+    written = document.value.mapping.get("transformers_version")
+    return not written or (isinstance(written, str) and bool(_VERSION.match(written)))
 
 
 def _hold_sides(values: Mapping[str, Any]) -> None:

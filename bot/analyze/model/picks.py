@@ -87,7 +87,7 @@ def pick(version: str, declared: str, other: str, model_type: str, *, byte_level
         and byte_level
         and (declared or other) == "LlamaTokenizer"
         and mapped != "MistralCommonBackend"
-        and not incorrect
+        and not (incorrect and at >= (5, 24))  # seen 5.22.2 and 5.24.0
     ):
         return FILE
     if at < (5, 3) and declared and model_type and not mapped:
