@@ -80,6 +80,8 @@ def _built(config: dict[str, Any], version: str) -> Iterator[_Part]:
     tables = field_tables(max(version, _FIRST, key=parts))
     kinds = {name: kind for kind, name in sorted(tables.classes.items(), reverse=True)}
     kind = config.get("model_type")
+    if kind == "mistral" and "layer_types" in config and parts(version) >= (4, 57):
+        kind = "ministral"  # models/auto/configuration_auto.py:435 in 5.24.0
     yield from _below(tables, kinds, _Part((), config, kind if isinstance(kind, str) else ""))
 
 
@@ -147,12 +149,13 @@ def _layered(values: dict[str, Any]) -> bool:
     Source: models/gemma4/configuration_gemma4.py:177-205 and modeling_rope_utils.py:779-790 of 5.5.0 (run).
     """
     layers: Any = values.get("layer_types")
-    if layers is None:
+    if not isinstance(layers, list):
         count = whole(values.get("num_hidden_layers", 30)) or 0
         layers = [*(["sliding_attention"] if count > 1 else []), "full_attention"]
     rope = values.get("rope_parameters")
     settings = cast("dict[str, Any]", rope) if isinstance(rope, dict) else dict.fromkeys(("sliding_attention", "full_attention"))
-    return "rope_theta" in settings or set(settings) <= set(map(str, layers))
+    # The last layer is made one of full attention. What a rope_theta beside the settings does is not told, see _concerns.
+    return "rope_theta" in values or "rope_theta" in settings or set(settings) <= {*map(str, layers[:-1]), "full_attention"}
 
 
 def _ropes(model: Model, found: list[_Part], version: str) -> Iterator[Rope]:
@@ -164,20 +167,21 @@ def _ropes(model: Model, found: list[_Part], version: str) -> Iterator[Rope]:
 
 def _concerns(part: _Part, key: str, version: str) -> bool:
     """Whether a typical setting for which the class raises is stated here. Gemma 4's rule is known, and sliding_window was tried with null."""
-    if (5, 5) <= parts(version) < (5, 6) and (part.kind, key) in _TOLD:
+    if (5, 5) <= parts(version) < (5, 6) and (part.kind, key) in _TOLD and "rope_theta" not in part.values:
         return False
     return key == "*" or (key in part.values and (key != "sliding_window" or part.values[key] is None))
 
 
 def _half_stated(part: _Part, version: str) -> str | None:
-    """A field that the class compares with another one that is not stated."""
-    if parts(version) < STRICT:
-        return None
-    tables = field_tables(version)
+    """A field that the class compares with another one that is not stated, or types of layers that it checks in a way of its own."""
+    tables = field_tables(max(version, _FIRST, key=parts))
     row = tables.rows.get(tables.classes.get(part.kind, ""))
     found = msgspec.json.decode(row, type=_Nested) if row is not None else _Nested()
-    pairs = [found.divides, *([["layer_types", "num_hidden_layers"]] if "count" in found.layers else [])]
-    for pair in pairs:
+    if part.values.get("layer_types") is not None and not found.layers:
+        return "layer_types"
+    if parts(version) < STRICT:
+        return None
+    for pair in (found.divides, ["layer_types", "num_hidden_layers"] if "count" in found.layers else []):
         stated = [key for key in pair if key in part.values]
         if len(stated) == 1 and stated[0] != "num_hidden_layers":
             return stated[0]
@@ -195,6 +199,10 @@ def _read(model: Model, found: list[_Part], version: str) -> Iterator[tuple[Rope
         row = rows.get(kind)
         odd = (row or {}).get("rope", [])
         if odd == "none":
+            continue
+        if (5, 4) <= parts(version) < (5, 6) and len(rope.keys) > 1:
+            # Settings by type of layer are taken for those of one type where a type is not among the layers, and then lack rope_theta.
+            yield rope, "whether all types of layers are in use is not known"
             continue
         # A class that does not even take mrope, which no common rule looks at, has rules of its own for all kinds.
         own = (

@@ -1,7 +1,7 @@
 """Which fields of config.json the strict configuration classes of transformers refuse.
 
 The rules are those of huggingface_hub 2.4.0 (dataclasses.py:139-150 and 460-640), which transformers 5.4.0 and newer use; the types of the fields and which class
-has which come from a table of transformers 5.24.0, so that nothing is said of a class that is not in it.
+has which come from tables of each release, so that nothing is said of a class that is not in them.
 """
 
 from collections.abc import Iterator
