@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from bot.analyze.engines.choice import Chosen
-from bot.analyze.engines.prediction import Prediction, shown
+from bot.analyze.engines.prediction import Prediction, prediction, shown
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import texts_of
 from bot.analyze.records import EngineChange, Unchecked
@@ -41,7 +41,7 @@ def effects(base: Model, head: Model, asked: Iterable[tuple[Chosen, Chosen]], un
         if not old.engine.applies(base) or not new.engine.applies(head):
             continue
         try:
-            before, after = old.engine.predict(base, old.version), new.engine.predict(head, new.version)
+            before, after = prediction(base, old.engine, old.version), prediction(head, new.engine, new.version)
         except Exception as error:  # noqa: BLE001 - as for checks: said, and the other engines go on
             reason = f"the prediction broke: {type(error).__name__}: {error}"
             unchecked.append(Unchecked(kind="engine", id=new.name, folder=base.name, reason=reason))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.engines.prediction import engines, predicted
+from bot.analyze.engines.prediction import engines, prediction
 from bot.analyze.model.eos import listed
 from bot.analyze.model.folder import Model
 from bot.analyze.model.templates import place_of
@@ -57,12 +57,18 @@ def find(model: Model) -> Iterator[Seen]:
 
 
 def _engines(model: Model, number: int | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The engines that stop on a token in plain chat, and those that do not or of which we cannot tell."""
+    """The engines that stop on a token in plain chat, and those that do not or of which we cannot tell.
+
+    Asked are those whose answers were held against what they did: they go by ids. Others stop on lists of texts of their own as well.
+    """
     stopping: list[str] = []
     running: list[str] = []
     for engine in engines():
         if engine.applies(model) and engine.ID != "webllm":
-            answer = predicted(model, engine.ID, "stops")
+            made = prediction(model, engine, engine.VERSIONS[-1])
+            if made.confidence != "certain":
+                continue
+            answer = made.trusted("stops")
             stops = isinstance(answer, Known) and answer.value is not None and number in answer.value
             (stopping if stops else running).append(engine.NAME)
     return tuple(stopping), tuple(running)

@@ -2,7 +2,7 @@
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Protocol, cast
 
@@ -101,6 +101,16 @@ def engines() -> tuple[Engine, ...]:
     return tuple(cast("Engine", module) for module in modules if hasattr(module, "ID"))
 
 
+def prediction(model: Model, engine: Engine, version: str) -> Prediction:
+    """What a version of an engine does with a model, worked out once."""
+    return model.recall(_of(engine, version))
+
+
+@cache
+def _of(engine: Engine, version: str) -> Callable[[Model], Prediction]:
+    return lambda model: engine.predict(model, version)
+
+
 def shown(answer: Answer[Any]) -> Any:
     """An answer as the report states it: the value, or {"unknown": reason}."""
     if isinstance(answer, Known):
@@ -113,4 +123,4 @@ def predicted(model: Model, engine: str, key: str) -> Answer[Any]:
     module = {candidate.ID: candidate for candidate in engines()}[engine]
     if not module.applies(model):
         return Unknown(f"{engine} has no business with this folder")
-    return module.predict(model, module.VERSIONS[-1]).trusted(key)
+    return prediction(model, module, module.VERSIONS[-1]).trusted(key)
