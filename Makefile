@@ -51,6 +51,7 @@ image: setup ## build the container image (IMAGE=, BASE=, DOCKER_BUILD_FLAGS=)
 bench: setup ## compare our time with that of loading both revisions in transformers
 	$(BIN)/python tools/bench.py
 	$(BIN)/python -m tools.bench_reading
+	$(BIN)/python -m tools.bench_predict
 
 corpus: setup ## run over the corpus of real repositories (CORPUS=) and write docs/corpus.md
 	$(BIN)/python tools/corpus.py $(CORPUS)
