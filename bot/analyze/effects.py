@@ -75,7 +75,7 @@ def _fields(before: Prediction, after: Prediction, base: Model, head: Model) -> 
             before_why=_why(before, field),
             after_why=_why(after, field),
             with_remote_code=field in before.with_remote_code or field in after.with_remote_code,
-            confidence="certain" if before.confidence == after.confidence == "certain" else after.confidence,
+            confidence="certain" if before.sure(field) == after.sure(field) == "certain" else after.confidence,
         )
 
 

@@ -80,6 +80,8 @@ def _telling(changes: Sequence[EngineChange]) -> list[EngineChange]:
         both = each.before is not None and each.after is not None
         if each.field == "template.sha256" and both and len(same[each.folder, each.field]) == 1:
             continue
+        if each.field == "template.content_format" and not both:
+            continue  # there is no template on one side, which has a row of its own
         left = tuple(engine for engine in each.engines if (each.folder, engine) not in stopped)
         if each.field.startswith("loads.") or both:
             found.append(each)

@@ -19,6 +19,8 @@ NAME = "llama.cpp"
 # Build b11312, commit 0c1e57098bba43ac29e6e3b677cdceebdd22334f, is dated 2026-10-01 in its container image.
 VERSIONS = ("2026-10-01",)
 ALIASES = {"0c1e57098": "2026-10-01", "b11312": "2026-10-01"}
+# What gguf-py and the template engine were run for; the ends of replies were read.
+_COMPARED = frozenset({"template.sha256", "template.named", "eos_token_id", "bos_token_id", "pad_token_id"})
 _SOURCE = "src/llama-vocab.cpp:2891-3026 at ggml-org/llama.cpp 0c1e57098, for stops"
 
 
@@ -38,7 +40,7 @@ def predict(model: Model, version: str) -> Prediction:
         return Prediction(ID, version, dict.fromkeys(keys, unread), source=_SOURCE)
     refused = [each for each in found if isinstance(each, Refusal)]
     if refused:
-        return Prediction(ID, version, _stopped(found, refused), confidence="likely", source=_SOURCE)
+        return Prediction(ID, version, _stopped(found, refused), confidence="likely", source=_SOURCE, compared=_COMPARED)
     package, tree = cast("list[SpecialVocab]", found)
     fields: dict[str, Answer[Any]] = {"loads.special_vocab": Known(value=True)}
     for role in (*ROLES, "eot", "eom"):
@@ -53,7 +55,7 @@ def predict(model: Model, version: str) -> Prediction:
         fields["stops"] = stops(model, ends) if loads.value else Known(None, loads.places)
     else:
         fields["stops"] = loads
-    return Prediction(ID, version, fields, confidence="likely", source=_SOURCE)
+    return Prediction(ID, version, fields, confidence="likely", source=_SOURCE, compared=_COMPARED)
 
 
 @fact

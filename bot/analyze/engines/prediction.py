@@ -19,7 +19,7 @@ class Prediction(msgspec.Struct, frozen=True):
     `fields` maps keys such as "stops" or "template.sha256" (a dot leads into an object) to answers: Known(None) is the engine's own
     "cannot get there" (it does not start), Unknown what we cannot tell. They hold for an operator who trusts nobody's code;
     `with_remote_code` holds those that differ for one who trusts the repository's own. `source` names the place of the engine's source where
-    a "likely" answer was read.
+    a "likely" answer was read; `compared` are the fields of such a prediction whose answers were compared with what the engine's own code did.
     """
 
     engine: str
@@ -28,6 +28,11 @@ class Prediction(msgspec.Struct, frozen=True):
     with_remote_code: Mapping[str, Answer[Any]] = msgspec.field(default_factory=dict[str, Answer[Any]])
     confidence: Confidence = "certain"
     source: str = ""
+    compared: frozenset[str] = frozenset()
+
+    def sure(self, field: str) -> Confidence:
+        """The confidence of one field."""
+        return "certain" if field in self.compared else self.confidence
 
     @property
     def name(self) -> str:
