@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from bot.analyze.checks.check import checks
+from bot.analyze.engines.choice import aliases
+from bot.analyze.engines.prediction import engines
 from bot.publish.escape import cell
 from bot.settings import options
 from tests.conftest import ROOT
@@ -21,7 +23,8 @@ README = ROOT / "README.md"
 
 def example() -> str:
     done = subprocess.run([sys.executable, ROOT / "tools/demo.py"], check=True, capture_output=True, text=True)
-    marker, _, comment = done.stdout.partition("\n")
+    # The page says how old its facts are once they are old: this file is not to change by itself.
+    marker, _, comment = re.sub(r"(facts of [0-9-]+), \d+ months old: [^·\n]*", r"\1", done.stdout).partition("\n")
     assert marker.startswith("<!-- model-repo-drift ")
     return "".join(f"> {line}".rstrip() + "\n" for line in comment.strip().splitlines())
 
@@ -59,7 +62,29 @@ WEIGHTS = (
     "repositories before it was allowed to be an error; [corpus.md](corpus.md) has the counts and the proof of each error.\n"
     "`model-repo-drift explain CHECK` prints what a check sees, why it matters, and where it keeps silent."
 )
-PAGE = ROOT / "docs" / "checks.md"
+ENGINES = (
+    "`model-repo-drift predict` answers for every version below, and `compare` for the newest of each and those that are named as compared.\n"
+    'What is said of them was read in their source or seen in a run, as each paragraph says; "run" means that the engine\'s own code was run.'
+)
+
+
+def engine_page() -> str:
+    """The page of docs/ that says which engines and versions are modelled, in the words of their modules."""
+    rows = [ENGINES]
+    for engine in engines():
+        about = [f"`{engine.ID}`", f"versions {', '.join(engine.VERSIONS)}"]
+        about += [f"compared {', '.join(engine.COMPARED)}"] if hasattr(engine, "COMPARED") else []  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
+        about += (
+            [f"also called {', '.join(f'`{name}` ({version})' for name, version in aliases(engine).items())}"]
+            if aliases(engine)
+            else []
+        )
+        said = (engine.__doc__ or "").strip().replace("*", "\\*").replace("_", "\\_")
+        rows.append(f"## {engine.ID}\n\n{'; '.join(about)}.\n\n{said}")
+    return "# What is modelled of each engine\n\n" + "\n\n".join(rows) + "\n"
+
+
+PAGES = {"checks.md": weights, "engines.md": engine_page}
 PARTS = {"example": example, "workflow": workflow, "settings": settings, "checks": table}
 
 
@@ -74,11 +99,13 @@ def test_a_generated_part_is_up_to_date(name: str) -> None:
         assert rest.partition(end)[0] == fresh
 
 
-def test_the_page_of_weights_is_up_to_date() -> None:
+@pytest.mark.parametrize("name", PAGES)
+def test_a_generated_page_is_up_to_date(name: str) -> None:
+    page = ROOT / "docs" / name
     if os.environ.get("UPDATE_GOLDEN"):
-        PAGE.write_text(weights(), "utf-8")
+        page.write_text(PAGES[name](), "utf-8")
     else:
-        assert PAGE.read_text("utf-8") == weights()
+        assert page.read_text("utf-8") == PAGES[name]()
 
 
 def test_the_commands_run(tmp_path: Path) -> None:
@@ -90,7 +117,7 @@ def test_the_commands_run(tmp_path: Path) -> None:
         subprocess.run(["tar", "-x", "-C", folder], cwd=tmp_path, check=True, input=archive.stdout)
     block = README.read_text("utf-8").partition("```console\n")[2].partition("```")[0]
     commands = [shlex.split(line.removeprefix("$ ")) for line in block.splitlines()]
-    assert len(commands) == 7
+    assert len(commands) == 10
     statuses: list[int] = []
     for command in commands:
         assert command[0] == "model-repo-drift"
@@ -98,7 +125,7 @@ def test_the_commands_run(tmp_path: Path) -> None:
             [Path(sys.executable).with_name(command[0]), *command[1:]], cwd=tmp_path, check=False, capture_output=True
         )
         statuses.append(done.returncode)
-    assert statuses == [1, 0, 1, 0, 1, 0, 0]
+    assert statuses == [1, 0, 1, 0, 0, 1, 0, 0, 0, 0]
     assert json.loads((tmp_path / "report.json").read_text())["verdict"]["new"]["error"] == 1
 
 
