@@ -1,6 +1,6 @@
 """The three answers to "what does this repository say about X?": known, missing, could not tell."""
 
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -30,3 +30,10 @@ class Unknown(msgspec.Struct, frozen=True):
 
 
 Answer: TypeAlias = Known[T] | Missing | Unknown
+
+
+def shown(answer: Answer[Any]) -> Any:
+    """An answer as the report states it: the value, or {"unknown": reason}."""
+    if isinstance(answer, Known):
+        return answer.value
+    return {"unknown": "nothing states it" if isinstance(answer, Missing) else answer.reason}

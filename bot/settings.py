@@ -19,7 +19,9 @@ CommentId: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z0-9]+([._-][A-Za-z0
 Login: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*(\[bot\])?$", max_length=64)]
 
 
-EngineChoice: TypeAlias = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9.-]*((@|[<>]=?|==) ?[A-Za-z0-9][A-Za-z0-9.<>=, -]*)?$", max_length=100)]
+EngineChoice: TypeAlias = Annotated[
+    str, Meta(pattern=r"^[a-z][a-z0-9.-]*((@|[<>]=?|==) ?[A-Za-z0-9][A-Za-z0-9.<>=, -]*)?$", max_length=100)
+]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bot.analyze.engines.content_format import content_format
-from bot.analyze.engines.prediction import shown
+from bot.analyze.rules.content_format import content_format
+from bot.answer import shown
 
 NEWEST = "0.33.0"
 

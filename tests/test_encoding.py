@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from bot.analyze.engines.backend import Backend, Failed, encode
-from bot.analyze.engines.encoding import encoded, encoded_by_sglang
-from bot.analyze.engines.growth import outgrows, pads
 from bot.analyze.model.picks import OF_SERVERS
 from bot.analyze.render import WATCH
+from bot.analyze.rules.backend import Backend, Failed, encode
+from bot.analyze.rules.encoding import encoded, encoded_by_sglang
+from bot.analyze.rules.growth import outgrows, pads
 from bot.answer import Known, Unknown
 from tests.models import model
 

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from bot.analyze.engines import ollama, ollama_files
-from bot.analyze.engines.prediction import shown
-from bot.answer import Unknown
+from bot.analyze.engines import ollama
+from bot.analyze.rules.ollama import files as ollama_files
+from bot.answer import Unknown, shown
 from tests.conftest import SHARED
 from tests.models import model, model_of
 

@@ -14,10 +14,10 @@ import msgspec
 import pytest
 
 from bot.analyze.engines import sglang, vllm
-from bot.analyze.engines.sglang_releases import RELEASES
-from bot.analyze.engines.sglang_template import content_format
-from bot.analyze.engines.sglang_types import has_class, row_of
 from bot.analyze.model.folder import Model
+from bot.analyze.rules.sglang.releases import RELEASES
+from bot.analyze.rules.sglang.template import content_format
+from bot.analyze.rules.sglang.types import has_class, row_of
 from bot.answer import Answer, Known, Unknown
 from tests.conftest import SHARED
 from tests.models import model, model_of

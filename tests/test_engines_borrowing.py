@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from bot.analyze.engines import lmdeploy, mlx_lm, tensorrt_llm
-from bot.analyze.engines.prediction import Prediction, shown
-from bot.answer import Known, Unknown
+from bot.analyze.engines.prediction import Prediction
+from bot.answer import Known, Unknown, shown
 from tests.conftest import SHARED, present
 from tests.models import model, model_of
 

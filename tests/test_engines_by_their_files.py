@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from bot.analyze.engines import mlc_llm, tgi, transformers_js, webllm
-from bot.analyze.engines.prediction import Prediction, engines, shown
-from bot.answer import Known
+from bot.analyze.engines.prediction import Prediction, engines
+from bot.answer import Known, shown
 from tests.conftest import SHARED
 from tests.models import model, model_of
 

@@ -13,10 +13,9 @@ import msgspec
 import pytest
 
 from bot.analyze.engines import llama_cpp
-from bot.analyze.engines.gguf_vocab import Refusal, SpecialVocab, special_vocab
-from bot.analyze.engines.prediction import shown
 from bot.analyze.model.folder import Model
-from bot.answer import Known, Unknown
+from bot.analyze.rules.llama_cpp.gguf_vocab import Refusal, SpecialVocab, special_vocab
+from bot.answer import Known, Unknown, shown
 from tests.conftest import SHARED
 from tests.models import model, model_of
 

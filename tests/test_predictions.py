@@ -11,9 +11,10 @@ import msgspec
 import pytest
 
 from bot.analyze.engines.choice import Chosen, aliases, choose
-from bot.analyze.engines.prediction import engines, shown
+from bot.analyze.engines.prediction import engines
 from bot.analyze.model.folder import Model
 from bot.analyze.probes import TEXTS
+from bot.answer import shown
 from tests.conftest import SHARED, present
 from tests.models import model_of
 

@@ -19,6 +19,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("bot.snapshot",),
     ("bot.analyze",),  # records, tables, and what all of the room uses
     ("bot.analyze.model",),
+    ("bot.analyze.rules",),  # what several engines share
     ("bot.analyze.engines",),
     ("bot.analyze.effects", "bot.analyze.prompts"),
     ("bot.analyze.checks",),

@@ -8,10 +8,9 @@ import msgspec
 import pytest
 
 from bot.analyze.engines import sglang, vllm
-from bot.analyze.engines.prediction import shown
-from bot.analyze.engines.vllm_release import TRANSFORMERS
 from bot.analyze.model.folder import Model
-from bot.answer import Known
+from bot.analyze.rules.vllm.release import TRANSFORMERS
+from bot.answer import Known, shown
 from tests.conftest import SHARED
 from tests.models import model, model_of
 

@@ -22,7 +22,7 @@ import transformers
 from huggingface_hub.errors import StrictDataclassClassValidationError, StrictDataclassFieldValidationError
 from transformers import CONFIG_MAPPING, PreTrainedConfig, configuration_utils
 
-from bot.analyze.engines.config_fields import accepts
+from bot.analyze.rules.config_fields import accepts
 from tools import fields_file
 
 FOLDER = Path(__file__).parent.parent / "bot/analyze/engines/data"

@@ -159,7 +159,7 @@ class Trials:
 
 
 def row(trials: Trials) -> dict[str, Any]:
-    """What is known of a model type, without what is the same for most; see Row of bot/analyze/engines/sglang_types.py."""
+    """What is known of a model type, without what is the same for most; see Row of bot/analyze/rules/sglang/types.py."""
     found: dict[str, Any] = {"path": list(trials.path), "inner": trials.read({})[1].model_type if trials.path else ""}
     found |= {
         "fixed": _tried(lambda: _fixed(trials)) is True,

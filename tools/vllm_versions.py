@@ -22,7 +22,7 @@ def main() -> None:
 
 
 def release(root: Path) -> dict[str, list[str]]:
-    """The names of one release (see Names in bot/analyze/engines/vllm_release.py)."""
+    """The names of one release (see Names in bot/analyze/rules/vllm/release.py)."""
     registered = names(root, ("transformers_utils/config.py",), "_CONFIG_REGISTRY")
     methods = names(root, ("model_executor/layers/quantization/__init__.py",), "QuantizationMethods")
     deprecated = names(root, ("model_executor/layers/quantization/__init__.py",), "DEPRECATED_QUANTIZATION_METHODS")

@@ -18,14 +18,13 @@ from bot.analyze import data
 from bot.analyze.checks.check import checks
 from bot.analyze.claims import claims
 from bot.analyze.comparison import compare
-from bot.analyze.engines import encoding
 from bot.analyze.engines.prediction import engines
 from bot.analyze.limits import confine
 from bot.analyze.model import card
 from bot.analyze.model.reader import Reader
 from bot.analyze.records import Comparison, Unchecked
 from bot.analyze.render import ALL_SECONDS, WATCH, render
-from bot.analyze.tables import field_tables, tables
+from bot.analyze.rules import encoding
 from bot.place import Place
 from bot.snapshot import Change, Exchange, Task
 
@@ -85,8 +84,8 @@ def _describer(task: Task) -> "Callable[[Exchange, Reader, tuple[Unchecked, ...]
 def _warm() -> None:
     """Do once what imports or reads files on first use: afterwards they may be out of reach."""
     data.fetch()
-    for late in (checks, engines, tables, field_tables):
-        late()
+    checks()
+    engines()
     for codec in ("unicode-escape", "utf-8", "latin-1", "ascii", "punycode", "idna"):
         codecs.lookup(codec)
     for module in ("html", "jinja2.constants"):  # what filters and functions of Jinja import when they are used

@@ -2,8 +2,6 @@
 
 import re
 
-from bot.analyze.engines.config_fields import refused
-from bot.analyze.engines.loaded import V4, V5, Loaded, Refused, loaded
 from bot.analyze.inspection import Declaration, Load, Said, TokenRow
 from bot.analyze.model.declared import Declared, declared
 from bot.analyze.model.document import Document
@@ -14,6 +12,8 @@ from bot.analyze.model.templates import in_force
 from bot.analyze.model.tokenizer_class import rebuilds
 from bot.analyze.model.tokenizer_file import TokenizerFile, number
 from bot.analyze.model.tokens import needs_remote_code, tokenizer_file, tokens
+from bot.analyze.rules.config_fields import refused
+from bot.analyze.rules.loaded import V4, V5, Loaded, Refused, loaded
 from bot.analyze.tables import config_eos
 from bot.answer import Answer, Known, Unknown
 from bot.place import Place

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from bot.analyze.engines.choice import Chosen
-from bot.analyze.engines.prediction import Prediction, prediction, shown
+from bot.analyze.engines.prediction import Prediction, prediction
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import texts_of
 from bot.analyze.records import EngineChange, Unchecked
-from bot.answer import Answer, Known, Missing, Unknown
+from bot.answer import Answer, Known, Missing, Unknown, shown
 from bot.place import Place
 
 TEMPLATE = "template.sha256"

@@ -2,20 +2,21 @@
 
 import json
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from bot.analyze import data
+
 T = TypeVar("T")
 
-TABLE = Path(__file__).parent / "engines/data/transformers-5.24.0.json"
+TABLE = data.FOLDER / "transformers-5.24.0.json"
 
 
 @cache
 def tables() -> dict[str, Any]:
     """The tables by name: tokenizer_mapping, tokenizer_classes, incorrect_hub_class (see tools/tables.py)."""
-    return json.loads(TABLE.read_text("utf-8"))
+    return json.loads(data.content(TABLE.name))
 
 
 NEWEST = "5.24.0"  # the newest release of transformers whose tables are here
@@ -56,7 +57,7 @@ class _FieldFile(msgspec.Struct, frozen=True):
 
 @cache
 def _field_file() -> _FieldFile:
-    return msgspec.json.decode(FIELDS.read_bytes(), type=_FieldFile)
+    return msgspec.json.decode(data.content(FIELDS.name), type=_FieldFile)
 
 
 @cache
@@ -77,8 +78,9 @@ class _Types(msgspec.Struct, frozen=True):
     types: dict[str, list[tuple[str, dict[str, Any] | None]]]
 
 
-# Read while the module is imported: afterwards no file may be within reach.
-_TYPES = msgspec.json.decode(TYPES.read_bytes(), type=_Types)
+@cache
+def _types() -> _Types:
+    return msgspec.json.decode(data.content(TYPES.name), type=_Types)
 
 
 @cache
@@ -88,7 +90,7 @@ def config_eos(version: str = NEWEST) -> dict[str, dict[str, Any]]:
     Every model type that the release has a class for is a key. A release that is not in the table is taken for the newest older one in it.
     """
     at = parts(version)
-    return {name: row for name, steps in _TYPES.types.items() if (row := _latest(steps, at)) is not None}
+    return {name: row for name, steps in _types().types.items() if (row := _latest(steps, at)) is not None}
 
 
 def knows_type(model_type: str, version: str) -> bool:

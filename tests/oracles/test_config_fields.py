@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import CONFIG_MAPPING, AutoConfig
 
-from bot.analyze.engines.config_fields import accepts, looked_up, refused, unread
+from bot.analyze.rules.config_fields import accepts, looked_up, refused, unread
 from bot.analyze.tables import FIELDS, field_tables
 from tools import tables_config
 

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import AutoConfig
 
-from bot.analyze.engines.config_outcome import config_error, config_loads
 from bot.analyze.model.folder import Model
+from bot.analyze.rules.config_outcome import config_error, config_loads
 from bot.analyze.tables import config_eos
 from bot.answer import Known, Unknown
 from tests.models import model

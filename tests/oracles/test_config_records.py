@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from bot.analyze.engines.config_fields import refused
-from bot.analyze.engines.context import contexts
-from bot.analyze.engines.generation_config import refusals
 from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model
 from bot.analyze.model.rope import lacking, ropes
+from bot.analyze.rules.config_fields import refused
+from bot.analyze.rules.context import contexts
+from bot.analyze.rules.generation_config import refusals
 from bot.answer import Known
 from tests.models import model_of
 

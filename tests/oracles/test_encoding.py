@@ -11,9 +11,9 @@ import pytest
 import transformers
 from transformers import AutoTokenizer
 
-from bot.analyze.engines.encoding import encoded, encoded_by_sglang, encoded_by_webllm
 from bot.analyze.model.folder import Model
 from bot.analyze.model.picks import OF_SERVERS
+from bot.analyze.rules.encoding import encoded, encoded_by_sglang, encoded_by_webllm
 from bot.answer import Answer, Known, Unknown
 from tests.conftest import SHARED
 from tests.models import model, model_of

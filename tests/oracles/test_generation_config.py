@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import GenerationConfig
 
-from bot.analyze.engines.generation_config import refusals, unsavable
+from bot.analyze.rules.generation_config import refusals, unsavable
 
 TOKENS = st.one_of(st.integers(-2, 4), st.lists(st.integers(0, 3), max_size=3), st.just(None), st.just("2"), st.just([[1]]))
 NUMBERS = st.one_of(st.integers(-2, 4), st.sampled_from([0.0, 0.5, 1.0, 2.5, float("nan"), True, False, None, "1", [1], {}]))

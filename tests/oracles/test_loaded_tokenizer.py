@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from bot.analyze.describe_tokens import loads
-from bot.analyze.engines.loaded import V4, V5, Loaded, Refused, loaded
+from bot.analyze.rules.loaded import V4, V5, Loaded, Refused, loaded
 from bot.answer import Known
 from tests.conftest import SHARED
 from tests.models import model, model_of

@@ -11,7 +11,7 @@ import transformers
 from transformers import AutoConfig, GenerationConfig
 
 from bot.analyze.engines import transformers as engine
-from bot.analyze.engines.from_transformers import generation_config_refused
+from bot.analyze.rules.from_transformers import generation_config_refused
 from bot.answer import Known
 from tests.models import model_of
 

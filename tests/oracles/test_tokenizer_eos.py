@@ -10,8 +10,8 @@ import huggingface_hub.constants
 import pytest
 from transformers import AutoTokenizer
 
-from bot.analyze.engines.from_transformers import tokenizer_id, tokenizer_loads
 from bot.analyze.model.tokens import role
+from bot.analyze.rules.from_transformers import tokenizer_id, tokenizer_loads
 from bot.answer import Known, Missing, Unknown
 from tests.changes import SNAPSHOTS, write
 from tests.models import model_of

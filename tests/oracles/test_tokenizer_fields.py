@@ -9,11 +9,10 @@ import msgspec
 import pytest
 import transformers
 
-from bot.analyze.engines.prediction import shown
-from bot.analyze.engines.tokenizer_fields import tokenizer_fields
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokenizer_classes import VERSIONS, ClassRow, release
-from bot.answer import Known
+from bot.analyze.rules.tokenizer_fields import tokenizer_fields
+from bot.answer import Known, shown
 from tests.conftest import SHARED
 from tests.models import model, model_of
 from tests.oracles.records import folder_of

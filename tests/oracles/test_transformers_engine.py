@@ -14,12 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer, GenerationConfig
 
-from bot.analyze.engines import generation
 from bot.analyze.engines import transformers as engine
-from bot.analyze.engines.generation import SAMPLING, sampling_defaults, stops
-from bot.analyze.engines.prediction import shown
-from bot.analyze.engines.template_fields import template_fields
-from bot.answer import Known, Unknown
+from bot.analyze.rules import generation
+from bot.analyze.rules.generation import SAMPLING, sampling_defaults, stops
+from bot.analyze.rules.template_fields import template_fields
+from bot.answer import Known, Unknown, shown
 from tests.models import model, model_of
 from tests.oracles.records import folder_of
 from tests.oracles.test_generation_config import FILES

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.engines.config_fields import refused
-from bot.analyze.engines.from_transformers import config_needs_remote_code
 from bot.analyze.model.config import FILE, pointer, shown
 from bot.analyze.model.folder import Model
+from bot.analyze.rules.config_fields import refused
+from bot.analyze.rules.from_transformers import config_needs_remote_code
 from bot.analyze.wording import value
 
 CHECK = Check(

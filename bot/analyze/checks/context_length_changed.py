@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.engines.context import Context, contexts
 from bot.analyze.model.folder import Model
+from bot.analyze.rules.context import Context, contexts
 from bot.analyze.wording import listed
 
 CHECK = Check(

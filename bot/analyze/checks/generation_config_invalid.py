@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.engines.generation_config import refusals, unsavable
 from bot.analyze.model.config import pointer, shown
 from bot.analyze.model.folder import Model
+from bot.analyze.rules.generation_config import refusals, unsavable
 from bot.analyze.wording import listed, value
 
 FILE = "generation_config.json"

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.engines.generation_config import refusals
 from bot.analyze.model.config import pointer
 from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model
+from bot.analyze.rules.generation_config import refusals
 from bot.analyze.wording import value
 from bot.answer import Known
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.engines.context import TOKENIZER, UNSET
 from bot.analyze.model.config import FILE, pointer, shown, whole
 from bot.analyze.model.folder import Model
+from bot.analyze.rules.context import TOKENIZER, UNSET
 from bot.analyze.wording import value
 
 CHECK = Check(

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.engines.config_fields import looked_up
 from bot.analyze.model.card import library
 from bot.analyze.model.config import pointer
 from bot.analyze.model.folder import Model
 from bot.analyze.model.names import NEWEST, knows_model_type, served_anyway
 from bot.analyze.model.remote_code import references
+from bot.analyze.rules.config_fields import looked_up
 from bot.analyze.wording import value
 
 FILE = "config.json"

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.engines.config_fields import refused, unread
-from bot.analyze.engines.from_transformers import config_needs_remote_code
 from bot.analyze.model.config import shown
 from bot.analyze.model.folder import Model
 from bot.analyze.model.rope import Rope, conflict, lacking, ropes
+from bot.analyze.rules.config_fields import refused, unread
+from bot.analyze.rules.from_transformers import config_needs_remote_code
 from bot.analyze.tables import config_eos
 from bot.analyze.wording import listed, value
 

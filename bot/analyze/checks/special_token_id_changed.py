@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.engines.loaded import V5, Loaded, loaded
 from bot.analyze.model.declared import declared, named
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import ROLES, Token, TokenTable, tokens
+from bot.analyze.rules.loaded import V5, Loaded, loaded
 from bot.analyze.wording import listed, value
 from bot.answer import Known
 

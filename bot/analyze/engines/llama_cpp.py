@@ -7,10 +7,10 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any, cast
 
-from bot.analyze.engines.gguf_vocab import JINJA, NAMED, ROLES, Refusal, SpecialVocab, special_vocab
-from bot.analyze.engines.llama_cpp_stops import ENDS, converts, stops
 from bot.analyze.engines.prediction import Prediction
 from bot.analyze.model.folder import Model, fact
+from bot.analyze.rules.llama_cpp.gguf_vocab import JINJA, NAMED, ROLES, Refusal, SpecialVocab, special_vocab
+from bot.analyze.rules.llama_cpp.stops import ENDS, converts, stops
 from bot.answer import Answer, Known, Unknown
 from bot.place import Place
 

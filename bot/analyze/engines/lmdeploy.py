@@ -8,11 +8,7 @@ replaced by none at all (model.py:869 and :890); the server starts all the same.
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from bot.analyze.engines import borrowed
-from bot.analyze.engines.borrowed import EOS, ERROR, LOADS, Fields, does_not_load
-from bot.analyze.engines.config_outcome import config_loads
-from bot.analyze.engines.from_transformers import config_ids, generation_config_loads, generation_ids
-from bot.analyze.engines.prediction import Prediction, shown
+from bot.analyze.engines.prediction import Prediction
 from bot.analyze.model import templates
 from bot.analyze.model.document import NotJson
 from bot.analyze.model.folder import Model, fact
@@ -20,7 +16,11 @@ from bot.analyze.model.mlc import CONFIG as MLC
 from bot.analyze.model.tokenizer_file import TokenizerFile
 from bot.analyze.model.tokens import ROLES, needs_remote_code, role, tokenizer_file, tokens
 from bot.analyze.render import render
-from bot.answer import Answer, Known, Missing, Unknown
+from bot.analyze.rules import borrowed
+from bot.analyze.rules.borrowed import EOS, ERROR, LOADS, Fields, does_not_load
+from bot.analyze.rules.config_outcome import config_loads
+from bot.analyze.rules.from_transformers import config_ids, generation_config_loads, generation_ids
+from bot.answer import Answer, Known, Missing, Unknown, shown
 
 ID = "lmdeploy"
 NAME = "LMDeploy"

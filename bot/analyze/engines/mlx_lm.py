@@ -9,14 +9,14 @@ from functools import cache
 from typing import Any, cast
 
 from bot.analyze import data
-from bot.analyze.engines import borrowed
-from bot.analyze.engines.borrowed import Fields, does_not_load
 from bot.analyze.engines.prediction import Prediction
 from bot.analyze.model.document import Document, NotJson
 from bot.analyze.model.folder import Model
 from bot.analyze.model.mlc import CONFIG as MLC
 from bot.analyze.model.tokenizer_file import NotTokenizer
 from bot.analyze.model.tokens import needs_remote_code, tokenizer_file
+from bot.analyze.rules import borrowed
+from bot.analyze.rules.borrowed import Fields, does_not_load
 from bot.answer import Answer, Known, Unknown
 
 ID = "mlx-lm"

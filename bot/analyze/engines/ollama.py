@@ -13,12 +13,12 @@ from functools import cache, lru_cache
 from typing import Any
 
 from bot.analyze import data
-from bot.analyze.engines.llama_cpp_stops import of_texts
-from bot.analyze.engines.ollama_files import CONFIG, SETTINGS, Refusal, Written, architecture, tokenizer
 from bot.analyze.engines.prediction import Prediction
 from bot.analyze.model.folder import Model
 from bot.analyze.model.mlc import CONFIG as MLC
 from bot.analyze.model.tokens import tokens
+from bot.analyze.rules.llama_cpp.stops import of_texts
+from bot.analyze.rules.ollama.files import CONFIG, SETTINGS, Refusal, Written, architecture, tokenizer
 from bot.answer import Answer, Known, Unknown
 
 ID = "ollama"

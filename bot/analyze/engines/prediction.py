@@ -10,7 +10,7 @@ import msgspec
 
 from bot.analyze.model.folder import Model
 from bot.analyze.records import Confidence
-from bot.answer import Answer, Known, Missing, Unknown
+from bot.answer import Answer, Unknown, shown
 
 
 class Prediction(msgspec.Struct, frozen=True):
@@ -114,13 +114,6 @@ def prediction(model: Model, engine: Engine, version: str) -> Prediction:
 @cache
 def _of(engine: Engine, version: str) -> Callable[[Model], Prediction]:
     return lambda model: engine.predict(model, version)
-
-
-def shown(answer: Answer[Any]) -> Any:
-    """An answer as the report states it: the value, or {"unknown": reason}."""
-    if isinstance(answer, Known):
-        return answer.value
-    return {"unknown": "nothing states it" if isinstance(answer, Missing) else answer.reason}
 
 
 def predicted(model: Model, engine: str, key: str) -> Answer[Any]:

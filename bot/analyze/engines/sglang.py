@@ -7,20 +7,20 @@ those of the two files only. Older releases: see sglang_releases.py.
 
 from typing import Any, cast
 
-from bot.analyze.engines.encoding import encoded_by_sglang
-from bot.analyze.engines.from_transformers import config_needs_remote_code, tokenizer_id
 from bot.analyze.engines.prediction import Prediction
-from bot.analyze.engines.sglang_config import config_error, config_ids, file_ids, generation_loads, generation_stops, sampling
-from bot.analyze.engines.sglang_limits import dtype, max_model_len
-from bot.analyze.engines.sglang_quantization import quantization
-from bot.analyze.engines.sglang_releases import NEWEST, RELEASES, Release
-from bot.analyze.engines.sglang_start import processor_loads, starts
-from bot.analyze.engines.sglang_template import template_fields
-from bot.analyze.engines.sglang_tokenizer import always_stops, fields_of_tokenizer, mistral_common
 from bot.analyze.model.config import FILE
 from bot.analyze.model.eos import Ids, stated
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import needs_remote_code
+from bot.analyze.rules.encoding import encoded_by_sglang
+from bot.analyze.rules.from_transformers import config_needs_remote_code, tokenizer_id
+from bot.analyze.rules.sglang.config import config_error, config_ids, file_ids, generation_loads, generation_stops, sampling
+from bot.analyze.rules.sglang.limits import dtype, max_model_len
+from bot.analyze.rules.sglang.quantization import quantization
+from bot.analyze.rules.sglang.releases import NEWEST, RELEASES, Release
+from bot.analyze.rules.sglang.start import processor_loads, starts
+from bot.analyze.rules.sglang.template import template_fields
+from bot.analyze.rules.sglang.tokenizer import always_stops, fields_of_tokenizer, mistral_common
 from bot.answer import Answer, Known, Missing, Unknown
 
 ID = "sglang"

@@ -8,14 +8,14 @@ request with stop strings met. config.json is never asked.
 
 from typing import Any
 
-from bot.analyze.engines import borrowed
-from bot.analyze.engines.borrowed import Fields
-from bot.analyze.engines.from_transformers import generation_config_loads, generation_ids
 from bot.analyze.engines.prediction import Prediction
 from bot.analyze.model import templates
 from bot.analyze.model.folder import Model
 from bot.analyze.model.mlc import CONFIG as MLC
 from bot.analyze.model.tokens import needs_remote_code
+from bot.analyze.rules import borrowed
+from bot.analyze.rules.borrowed import Fields
+from bot.analyze.rules.from_transformers import generation_config_loads, generation_ids
 from bot.answer import Answer, Known, Missing, Unknown
 
 ID = "tensorrt-llm"

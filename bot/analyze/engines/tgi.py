@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from bot.analyze.engines import borrowed
-from bot.analyze.engines.from_transformers import generation_config_refused
 from bot.analyze.engines.prediction import Prediction
 from bot.analyze.model import eos
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import needs_remote_code
+from bot.analyze.rules import borrowed
+from bot.analyze.rules.from_transformers import generation_config_refused
 from bot.answer import Answer, Known, Unknown
 
 ID = "tgi"

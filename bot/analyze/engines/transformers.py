@@ -5,17 +5,17 @@ Source: transformers 4.46.3 to 5.24.0, run; for the rules see the modules of eac
 
 from typing import Any
 
-from bot.analyze.engines import generation
-from bot.analyze.engines.config_outcome import config_error, config_loads
-from bot.analyze.engines.config_values import config_values
-from bot.analyze.engines.encoding import encoded
-from bot.analyze.engines.from_transformers import config_needs_remote_code, tokenizer_id
 from bot.analyze.engines.prediction import Prediction
-from bot.analyze.engines.template_fields import template_fields
-from bot.analyze.engines.tokenizer_fields import tokenizer_fields
 from bot.analyze.model.config import FILE
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import needs_remote_code
+from bot.analyze.rules import generation
+from bot.analyze.rules.config_outcome import config_error, config_loads
+from bot.analyze.rules.config_values import config_values
+from bot.analyze.rules.encoding import encoded
+from bot.analyze.rules.from_transformers import config_needs_remote_code, tokenizer_id
+from bot.analyze.rules.template_fields import template_fields
+from bot.analyze.rules.tokenizer_fields import tokenizer_fields
 from bot.answer import Answer, Known, Missing, Unknown
 
 ID = "transformers"

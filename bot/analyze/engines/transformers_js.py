@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from bot.analyze.engines.javascript import Failed, Parsed, ids, json_file
 from bot.analyze.engines.prediction import Prediction
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokenizer_file import NotTokenizer
 from bot.analyze.model.tokenizer_parts import Pipeline, steps
 from bot.analyze.model.tokens import ROLES, refusal, tokenizer_file
+from bot.analyze.rules.javascript import Failed, Parsed, ids, json_file
 from bot.answer import Answer, Known, Missing, Unknown
 
 ID = "transformers.js"

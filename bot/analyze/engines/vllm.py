@@ -8,25 +8,26 @@ of each part. Where a release allows several versions of transformers, an answer
 
 from typing import Any, cast
 
-from bot.analyze.engines import vllm_config, vllm_tokenizer
-from bot.analyze.engines.borrowed import agreed
-from bot.analyze.engines.config_faults import class_error
-from bot.analyze.engines.config_outcome import config_error, config_loads
-from bot.analyze.engines.from_transformers import config_needs_remote_code, tokenizer_id
-from bot.analyze.engines.prediction import Prediction, shown
-from bot.analyze.engines.vllm_generation import generation
-from bot.analyze.engines.vllm_limits import dtype, max_model_len
-from bot.analyze.engines.vllm_quantization import quantization
-from bot.analyze.engines.vllm_release import TRANSFORMERS, Release, release
-from bot.analyze.engines.vllm_template import FORMAT, SHA, template_fields
-from bot.analyze.engines.vllm_tokenizer import fields_of_tokenizer, mistral, own
+from bot.analyze.engines.prediction import Prediction
 from bot.analyze.model.config import FILE
 from bot.analyze.model.document import Document
 from bot.analyze.model.eos import Ids
 from bot.analyze.model.folder import Model
 from bot.analyze.model.rope import ropes
 from bot.analyze.model.tokens import needs_remote_code
-from bot.answer import Answer, Known, Missing, Unknown
+from bot.analyze.rules.borrowed import agreed
+from bot.analyze.rules.config_faults import class_error
+from bot.analyze.rules.config_outcome import config_error, config_loads
+from bot.analyze.rules.from_transformers import config_needs_remote_code, tokenizer_id
+from bot.analyze.rules.vllm import config as vllm_config
+from bot.analyze.rules.vllm import tokenizer as vllm_tokenizer
+from bot.analyze.rules.vllm.generation import generation
+from bot.analyze.rules.vllm.limits import dtype, max_model_len
+from bot.analyze.rules.vllm.quantization import quantization
+from bot.analyze.rules.vllm.release import TRANSFORMERS, Release, release
+from bot.analyze.rules.vllm.template import FORMAT, SHA, template_fields
+from bot.analyze.rules.vllm.tokenizer import fields_of_tokenizer, mistral, own
+from bot.answer import Answer, Known, Missing, Unknown, shown
 
 ID = "vllm"
 NAME = "vLLM"

@@ -6,8 +6,6 @@ bundled web-xgrammar 0.1.27 (run) sees the token table alone; its source is mlc-
 
 from typing import Any, cast
 
-from bot.analyze.engines.encoding import encoded_by_webllm
-from bot.analyze.engines.javascript import Failed, json_file
 from bot.analyze.engines.prediction import Prediction
 from bot.analyze.model import sentencepiece
 from bot.analyze.model.folder import Model
@@ -25,6 +23,8 @@ from bot.analyze.model.mlc import (
     table,
 )
 from bot.analyze.model.tokenizer_file import TokenizerFile
+from bot.analyze.rules.encoding import encoded_by_webllm
+from bot.analyze.rules.javascript import Failed, json_file
 from bot.answer import Answer, Known, Missing, Unknown
 
 ID = "webllm"

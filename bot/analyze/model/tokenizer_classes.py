@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-_TABLE = Path(__file__).parent.parent / "engines/data/transformers-tokenizer-classes.json"
+from bot.analyze import data
+
 # The class of transformers 5 that takes tokenizer.json as it stands, which several names stand for.
 FILE = "TokenizersBackend"
 _GENERIC = ("PreTrainedTokenizer", "PreTrainedTokenizerFast", "PythonBackend", "PreTrainedTokenizerBase")
@@ -68,7 +68,7 @@ class _Tables(msgspec.Struct):
 
 
 # Read while the module is imported: afterwards no file may be within reach.
-_TABLES = msgspec.json.decode(_TABLE.read_bytes(), type=_Tables)
+_TABLES = msgspec.json.decode(data.content("transformers-tokenizer-classes.json"), type=_Tables)
 VERSIONS = tuple(_TABLES.versions)
 
 

@@ -1,0 +1,211 @@
+"""What texts become: the ids that a tokenizer gives them in transformers, in engines that take it from there, and in WebLLM.
+
+Truncation and padding of the file are reset by every call of transformers. A tokenizer is built with the `tokenizers` library itself, at most once
+for all versions that build the same.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, cast
+
+import msgspec
+
+from bot.analyze.model import mlc
+from bot.analyze.model.folder import Model, fact
+from bot.analyze.model.picks import OF_SERVERS
+from bot.analyze.model.tokenizer_class import FILE
+from bot.analyze.model.tokenizer_file import AddedToken, TokenizerFile
+from bot.analyze.model.tokens import refusal
+from bot.analyze.rules import backend
+from bot.analyze.rules.backend import Backend, Failed, Texts, encode
+from bot.analyze.rules.backend_4x import of_4
+from bot.analyze.rules.backend_5x import rebuilt, table
+from bot.analyze.rules.backend_parts import File, NotKnownError, as_it_stands, file_of, flagged, numbers, too_large, with_ends
+from bot.analyze.rules.loaded import Loaded, Refused, loaded
+from bot.analyze.rules.registration import searched
+from bot.answer import Answer, Known, Unknown
+from bot.place import Place
+
+# Building a tokenizer takes 10 to 15 ms at this size (in bytes of tokenizer.json), and all engines together may need four different ones.
+LARGEST = 300_000
+# From this version on transformers comes with tokenizers 0.23.
+_SEARCHES_BY_LAST = (5, 18)
+# Texts whose ids tell much about a tokenizer: words, a space in front, what is a special token in many, other scripts, code, digits.
+TEXTS = ("Hello world", " leading space", "<|im_end|>", "na\u00efve caf\u00e9 \u6771\u4eac", "def f(x):\n    return x", "12345")
+Encoded: TypeAlias = dict[str, list[int]]
+Engine = Literal["transformers", "sglang"]
+# sglang 0.5.23 gives these their flags of 4.x back (srt/utils/hf_transformers/tokenizer.py:319-351, read).
+_FLAGS_SGLANG = (
+    "LlamaTokenizer",
+    "LlamaTokenizerFast",
+    "CodeLlamaTokenizer",
+    "CodeLlamaTokenizerFast",
+    "GemmaTokenizer",
+    "GemmaTokenizerFast",
+    "CohereTokenizerFast",
+)
+
+
+def warm() -> None:
+    """Read and import what is needed when it is first used: afterwards files may be out of reach."""
+    table()
+    backend.warm()
+
+
+def encoded(model: Model, version: str, texts: tuple[str, ...] = TEXTS, *, largest: int = LARGEST) -> Answer[Encoded]:
+    """The ids of each text in the tokenizer that AutoTokenizer of a version of transformers makes of a folder, special tokens included."""
+    if why := too_large(model, largest):
+        return Unknown(why, (model.place("tokenizer.json"),))
+    answer = loaded(model, version)
+    if not isinstance(answer, Known):
+        return answer
+    if isinstance(answer.value, Refused):
+        return Unknown("the tokenizer does not load", answer.places)
+    return encoded_by(model, answer.value, version, texts, largest=largest)
+
+
+def encoded_by(
+    model: Model,
+    tokenizer: Loaded,
+    version: str,
+    texts: tuple[str, ...],
+    *,
+    engine: Engine = "transformers",
+    largest: int = LARGEST,
+) -> Answer[Encoded]:
+    """As `encoded`, for a tokenizer whose class and added tokens are worked out, and with what `engine` puts right after loading it.
+
+    `largest` limits the bytes of tokenizer.json, for time's sake.
+    """
+    places = (model.place("tokenizer.json"),)
+    try:
+        made = _backend(model, tokenizer, version, engine, largest)
+    except NotKnownError as error:
+        return Unknown(str(error), places)
+    return _told(encode(made, texts), places)
+
+
+@fact
+def loaded_by_sglang(model: Model) -> Answer[Loaded | Refused]:
+    """The tokenizer that sglang 0.5.23 ends up with: one of no class of its own is loaded again by the class that tokenizer_config.json declares.
+
+    srt/utils/hf_transformers/tokenizer.py:212-258 (read). The class is then asked for directly, so that config.json plays no part. Unknown where
+    another loader or an error decides.
+    """
+    places = (model.place("tokenizer_config.json"),)
+    if any(name.rpartition("/")[2].startswith("tekken") for name in model.files):
+        return Unknown("it may load tekken.json with mistral-common", places)
+    if model.has("tokenizer.json") and refusal(model):
+        return Unknown("its repair reads tokenizer.json, which the library refuses", places)
+    answer = loaded(model, OF_SERVERS)
+    if not isinstance(answer, Known) or isinstance(answer.value, Refused) or answer.value.cls != FILE:
+        return answer
+    if not model.has("tokenizer_config.json"):
+        return Unknown("it asks for tokenizer_config.json, which is not there", places)
+    declared = model.mapping("tokenizer_config.json").get("tokenizer_class")
+    if not declared or declared in ("PreTrainedTokenizer", "PreTrainedTokenizerBase"):
+        return answer
+    files = {name: file for name, file in model.files.items() if name != "config.json"}
+    other = loaded(msgspec.structs.replace(model, files=files, _facts={}), OF_SERVERS)
+    if isinstance(other, Known) and isinstance(other.value, Refused):
+        return Unknown("the class that tokenizer_config.json declares does not load it, and which error that is decides", places)
+    return other
+
+
+def encoded_by_sglang(model: Model, texts: tuple[str, ...] = TEXTS, *, largest: int = LARGEST) -> Answer[Encoded]:
+    """The ids of each text in sglang 0.5.23, special tokens included."""
+    if why := too_large(model, largest):
+        return Unknown(why, (model.place("tokenizer.json"),))
+    answer = loaded_by_sglang(model)
+    if not isinstance(answer, Known):
+        return answer
+    if isinstance(answer.value, Refused):
+        return Unknown("the tokenizer does not load", answer.places)
+    return encoded_by(model, answer.value, OF_SERVERS, texts, engine="sglang", largest=largest)
+
+
+def encoded_by_webllm(model: Model, texts: tuple[str, ...] = TEXTS, *, largest: int = LARGEST) -> Answer[Encoded]:
+    """The ids that WebLLM gives texts: those of the tokenizer.json that it loads, nothing put around them.
+
+    npm @mlc-ai/web-tokenizers 0.1.6 (run): it calls the library without special tokens, and truncation and padding of the file count.
+    """
+    if why := too_large(model, largest):
+        return Unknown(why, (model.place("tokenizer.json"),))
+    answer = mlc.table(model)
+    if not isinstance(answer, Known):
+        return Unknown("it loads no tokenizer that could be read", answer.places)
+    vocabulary = answer.value.vocabulary
+    if not isinstance(vocabulary, TokenizerFile):
+        return Unknown("the pieces of tokenizer.model are not turned into ids", answer.places)
+    tokens, ways = {token.content: token for token in vocabulary.added}, searched((vocabulary.added,), at_once=False)
+    try:
+        file = file_of(model, largest)
+        added = tuple((i, _older(tokens[text], ways[text])) for i, text in sorted((i, t) for t, i in answer.value.ids.items()))
+    except NotKnownError as error:
+        return Unknown(str(error), answer.places)
+    blocks = {"truncation": bytes(file.truncation), "padding": bytes(file.padding)}
+    return _told(encode(msgspec.structs.replace(as_it_stands(file), added=added, ends=False, **blocks), texts), answer.places)
+
+
+def _told(found: Texts | Failed, places: tuple[Place, ...]) -> Answer[Encoded]:
+    return (
+        Unknown(found.reason, places) if isinstance(found, Failed) else Known({t: list(ids) for t, ids in found.items()}, places)
+    )
+
+
+def _backend(model: Model, tokenizer: Loaded, version: str, engine: Engine, largest: int) -> Backend:
+    config = model.mapping("tokenizer_config.json")
+    _check(config)
+    file = file_of(model, largest) if model.has("tokenizer.json") else None
+    if file is None and not tokenizer.hollow:
+        raise NotKnownError("there is no tokenizer.json, and other vocabulary files are not turned into ids")
+    if numbers(version) < (5,):
+        made = of_4(cast("File", file), tokenizer, config, version)
+    elif tokenizer.cls == FILE and file is not None:
+        made = as_it_stands(file)
+    else:
+        made = rebuilt(file, tokenizer, config, version)
+    by_last = numbers(version) >= _SEARCHES_BY_LAST
+    added = tuple((each.id, each.token if by_last else _older(each.token, each.searched)) for each in tokenizer.added)
+    made = msgspec.structs.replace(made, added=added)
+    return _repaired(made, file, tokenizer, config) if engine == "sglang" else made
+
+
+def _older(token: AddedToken, searched_by: frozenset[bool]) -> AddedToken:
+    """An added token as an older library searches for it."""
+    if len(searched_by) > 1:
+        raise NotKnownError(f"{token.content} is registered both for text as it is and for normalized text")
+    return msgspec.structs.replace(token, normalized=True in searched_by)
+
+
+def _check(config: Mapping[str, Any]) -> None:
+    """Refuse what makes calls fail or depends on more."""
+    if config.get("split_special_tokens", False) is not False:
+        raise NotKnownError("split_special_tokens may split special tokens like any text")
+    if not isinstance(config.get("model_max_length"), int | float | None):
+        raise NotKnownError("model_max_length is no number")
+    if config.get("fix_mistral_regex"):
+        raise NotKnownError("fix_mistral_regex may replace the pre-tokenizer")
+
+
+def _repaired(made: Backend, file: File | None, tokenizer: Loaded, config: Mapping[str, Any]) -> Backend:
+    """What sglang 0.5.23 puts right after loading (srt/utils/hf_transformers/tokenizer.py:247-365, read): another type of pre-tokenizer, and BOS."""
+    if file is not None:
+        ours, theirs = (_type(part) for part in (bytes(file.pre_tokenizer), made.pre_tokenizer))
+        if ours and theirs and ours != theirs:
+            made = msgspec.structs.replace(made, pre_tokenizer=bytes(file.pre_tokenizer))
+    flag = config.get("add_bos_token")
+    adds = flag is None or bool(flag)
+    if config.get("tokenizer_class") in _FLAGS_SGLANG and adds != (tokenizer.cls == "CodeLlamaTokenizer"):  # it has the flag set
+        made = with_ends(made, flagged(bos=adds and "bos_token" in tokenizer.roles, eos=False), tokenizer)
+    return made
+
+
+def _type(part: bytes) -> str:
+    """The type of a step, "" for none."""
+    step: Any = msgspec.json.decode(part)
+    if not isinstance(step, dict):
+        return ""
+    kind = cast("dict[str, Any]", step).get("type")
+    if not isinstance(kind, str):
+        raise NotKnownError("the type of a pre-tokenizer is left out")
+    return kind

@@ -1,0 +1,1 @@
+"""Rules of llama.cpp: what its converter writes and its runtime stops on."""

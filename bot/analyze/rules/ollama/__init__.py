@@ -1,0 +1,1 @@
+"""Rules of Ollama: what its converter takes from a folder."""
