@@ -88,6 +88,7 @@ def _agreed(each: dict[str, tuple[Fields, Fields]]) -> tuple[Fields, Fields]:
     without, trusted = merged
     if not _settled(without[_LOADS], value=False):
         without.pop("errors.tokenizer.type", None)
+        without.pop("errors.tokenizer.message", None)
     return without, trusted
 
 

@@ -10,12 +10,11 @@ from typing import Any
 from bot.analyze.model import templates
 from bot.analyze.model.folder import Model
 from bot.analyze.rules.from_transformers import tokenizer_id
-from bot.analyze.rules.tokenizer_fields import tokenizer_fields
+from bot.analyze.rules.tokenizer_fields import ERROR, MESSAGE, tokenizer_fields
 from bot.answer import Answer, Known, Missing, Unknown, shown
 from bot.place import Place
 
 LOADS = "loads.tokenizer"
-ERROR = "errors.tokenizer.type"
 EOS = "eos_token_id"
 _IDS = (EOS, "bos_token_id", "pad_token_id")
 
@@ -29,7 +28,7 @@ def tokenizer(model: Model, versions: tuple[str, ...]) -> Fields:
     if isinstance(loads, Known) and loads.value:
         kept = _IDS
     elif isinstance(loads, Known):
-        kept = (ERROR,)
+        kept = (ERROR, MESSAGE)
     else:
         return {LOADS: loads, **dict.fromkeys(_IDS, loads)}
     return {LOADS: loads, **{key: agreed({version: fields[key] for version, fields in each.items()}) for key in kept}}

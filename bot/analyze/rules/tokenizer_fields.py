@@ -19,13 +19,16 @@ _OF_LOADED = (
 # Without any of these there is nothing to load: a record then says null instead of false.
 _FILES = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "special_tokens_map.json", "tiktoken.model", "vocab.json")
 _LONGEST = 2000
+ERROR = "errors.tokenizer.type"
+MESSAGE = "errors.tokenizer.message"  # in words of ours: the library's differ by version
+HOLLOW = "hollow"  # only of a tokenizer that loads without a vocabulary
 
 
 def tokenizer_fields(model: Model, version: str) -> dict[str, Answer[Any]]:
     """`loads.tokenizer` and what follows from it, for a version of transformers and an operator who does not trust remote code.
 
     `loads.tokenizer` is None where nothing loads and there is no tokenizer file either. The fields of a loaded tokenizer are left out for one
-    that does not load, `errors.tokenizer.type` for one that does.
+    that does not load, `errors.tokenizer.type` and a message for one that does.
     """
     answer = loaded(model, version)
     if not isinstance(answer, Known):
@@ -37,11 +40,13 @@ def tokenizer_fields(model: Model, version: str) -> dict[str, Answer[Any]]:
         kind = answer.value.error
         return {
             "loads.tokenizer": Known(False if there else None, places),
-            "errors.tokenizer.type": Known(kind, places) if kind else Unknown("the type of the error is not known", places),
+            ERROR: Known(kind, places) if kind else Unknown("the type of the error is not known", places),
+            MESSAGE: Known(answer.value.reason, places),
         }
     return {
         "loads.tokenizer": Known(value=True, places=places),
         **{key: value if isinstance(value, Unknown) else Known(value, places) for key, value in _of(answer.value).items()},
+        **({HOLLOW: Known(value=True, places=places)} if answer.value.hollow else {}),
     }
 
 
