@@ -16,7 +16,7 @@ UV_VERSION := 0.13.9
 LOCK = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint image bench corpus lock schema readme clean
+.PHONY: help setup demo test lint image bench corpus lock schema readme tables clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort
@@ -58,6 +58,9 @@ corpus: setup ## run over the corpus of real repositories (CORPUS=) and write do
 
 readme: setup ## write the generated parts of the README and the golden comments
 	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/test_readme.py tests/test_publish_comment.py tests/test_publish_views.py
+
+tables: setup ## enter what the installed transformers knows into the tables of data
+	for table in tables model_types tables_config tokenizer_classes tokenizer_backends; do $(BIN)/python -m tools.$$table; done
 
 lock: setup ## lock the requirements (LOCK_FLAGS=--upgrade for newer versions)
 	$(BIN)/pip install --quiet uv==$(UV_VERSION)
