@@ -4,9 +4,11 @@ The release is added to bot/analyze/engines/data/transformers-tokenizer-classes.
 one again. All that is said of a class was seen by making it, or stands in the signature of its __init__.
 """
 
+import importlib.util
 import inspect
 import json
 import logging
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any, cast
@@ -240,5 +242,7 @@ def text() -> str:
 
 
 if __name__ == "__main__":
+    if importlib.util.find_spec("sentencepiece") is None:
+        sys.exit("sentencepiece is needed as well: a class that reads its files would be written down as absent")
     PATH.write_text(text(), encoding="utf-8")
     print(PATH)
