@@ -1,7 +1,7 @@
 """What each engine does differently after the change: predictions of base and head, side by side."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -14,6 +14,8 @@ from bot.answer import Answer, Known, Missing, Unknown, shown
 from bot.place import Place
 
 TEMPLATE = "template.sha256"
+# What has to load before anything else can be asked.
+_FIRST = ("loads.config", "loads.tokenizer")
 # The fields whose change is behaviour, each with what it is about; the others only tell how an engine gets there.
 FIELDS = {
     "stops": "which tokens end a reply",
@@ -31,12 +33,23 @@ FIELDS = {
 }
 
 
+class _Gap(NamedTuple):
+    """Fields of an engine that are told of one `side` ("before" or "after") only, and why not of the other."""
+
+    engine: str
+    side: str
+    reason: str
+    fields: tuple[str, ...]
+    places: tuple[Place, ...]
+
+
 def effects(base: Model, head: Model, asked: Iterable[tuple[Chosen, Chosen]], unchecked: list[Unchecked]) -> list[EngineChange]:
     """The fields that change, engines with equal answers sharing one; `asked` are the version for base and the one for head.
 
     An engine that keeps its chat template while another's changes is among them, with equal values.
     """
     rows: list[EngineChange] = []
+    gaps: list[_Gap] = []
     for old, new in asked:
         if not old.engine.applies(base) or not new.engine.applies(head):
             continue
@@ -47,7 +60,8 @@ def effects(base: Model, head: Model, asked: Iterable[tuple[Chosen, Chosen]], un
             unchecked.append(Unchecked(kind="engine", id=new.name, folder=base.name, reason=reason))
             continue
         rows.extend(_fields(before, after, base, head))
-        unchecked.extend(_untold(before, after, base.name))
+        gaps.extend(_gaps(before, after))
+    unchecked.extend(_untold(gaps, base.name))
     replaced = any(row.field == TEMPLATE and row.before != row.after for row in rows)
     merged: dict[str, EngineChange] = {}
     for row in rows:
@@ -90,20 +104,41 @@ def _answers(field: str, before: Prediction, after: Prediction) -> tuple[Answer[
     return old, new
 
 
-def _untold(before: Prediction, after: Prediction, folder: str) -> Iterator[Unchecked]:
-    """What is told of one side only, fields that share a reason in one row."""
-    reasons: dict[tuple[str, str], tuple[list[str], tuple[Place, ...]]] = {}
+def _gaps(before: Prediction, after: Prediction) -> Iterator[_Gap]:
+    """What is told of one side only, fields that share a reason as one, also where one reason is the other and more."""
+    found: dict[str, dict[str, tuple[str, tuple[Place, ...]]]] = {"before": {}, "after": {}}
+    starts = [[shown(each) if isinstance(each, Known) else None for each in _answers(step, before, after)] for step in _FIRST]
+    newly = any({old, new} == {True, False} for old, new in starts)
     for field, about in FIELDS.items():
         old, new = _answers(field, before, after)
         if old is None or new is None or isinstance(old, Unknown) == isinstance(new, Unknown):
             continue
+        if newly and not field.startswith("loads."):
+            continue  # that it loads on one side only says enough
         side, answer = ("before", old) if isinstance(old, Unknown) else ("after", new)
         if isinstance(answer, Unknown):
-            reasons.setdefault((side, answer.reason), ([], answer.places))[0].append(about)
-    for (side, reason), (about, places) in reasons.items():
-        what = " and ".join(filter(None, [", ".join(about[:-1]), about[-1]]))
-        said = f"{what} could not be predicted {side} the change: {reason}"
-        yield Unchecked(kind="engine", id=_name(before, after), folder=folder, reason=said, places=places)
+            found[side][about] = (answer.reason, answer.places)
+    for side, by_field in found.items():
+        reasons: dict[str, list[str]] = {}
+        for about, (reason, _) in by_field.items():
+            longest = max((other for other, _ in by_field.values() if other.startswith(reason)), key=len)
+            reasons.setdefault(longest, []).append(about)
+        for reason, fields in reasons.items():
+            places = next(places for other, places in by_field.values() if other == reason)
+            yield _Gap(_name(before, after), side, reason, tuple(fields), places)
+
+
+def _untold(gaps: Iterable[_Gap], folder: str) -> Iterator[Unchecked]:
+    """A row for each gap, worded alike for engines that share the reason."""
+    together: dict[tuple[str, str], list[_Gap]] = {}
+    for gap in gaps:
+        together.setdefault((gap.side, gap.reason), []).append(gap)
+    for (side, reason), same in together.items():
+        alike = len({gap.fields for gap in same}) == 1
+        what = " and ".join(filter(None, [", ".join(same[0].fields[:-1]), same[0].fields[-1]])) if alike else "not everything"
+        said = f"{what} could {'not ' if alike else ''}be predicted {side} the change: {reason}"
+        for gap in same:
+            yield Unchecked(kind="engine", id=gap.engine, folder=folder, reason=said, places=gap.places)
 
 
 def _name(before: Prediction, after: Prediction) -> str:

@@ -2,25 +2,28 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import msgspec
+from itertools import chain
 
 from bot.analyze.records import Comparison, EngineChange, Unchecked
 from bot.publish import words
-from bot.publish.answers import ids, said
+from bot.publish.answers import failure, ids, said
 from bot.publish.escape import quoted
+from bot.publish.telling import telling
 
-_ORDER = ("loads", "hollow", "stops", "stops_in_grammar", "template", "sampling_defaults")
-_NAMED = {
+# What a row is about, in the order in which rows are shown.
+_ABOUT = {
+    "loads.config": ", `config.json`",
+    "loads.tokenizer": ", tokenizer",
+    "loads.generation_config": ", `generation_config.json`",
+    "hollow": ", tokenizer",
     "stops": "",
     "stops_in_grammar": ", JSON mode",
-    "template": ", chat template",
+    "template.sha256": ", chat template",
     "template.content_format": ", content of messages",
     "sampling_defaults": ", sampling defaults",
     "max_model_len": ", context",
     "dtype": ", type of the weights",
     "quantization": ", quantization",
-    "hollow": ", tokenizer",
 }
 
 
@@ -40,59 +43,41 @@ class Effect:
 
 
 def effects(comparison: Comparison) -> tuple[Effect, ...]:
-    """The rows of the comparison, those about ends of replies first; equal rows of several engines are one."""
+    """The rows of the comparison, those about loading first; engines that do the same are one row."""
     one_sided = {model.folder: model.change for model in comparison.models if model.change in ("added", "removed")}
     rows: dict[tuple[str, ...], list[EngineChange]] = {}
-    for change in sorted(_telling(comparison.predictions), key=_rank):
-        before, (after, news) = said(change, change.before, change.before_texts, change.before_why), _after(change)
-        if one_sided.get(change.folder) == "added":
-            before = "was not there"
-        elif one_sided.get(change.folder) == "removed":
-            after, news = "is gone", ""
-        row = (change.folder, change.field, str(change.with_remote_code), change.confidence, before, after, news)
-        rows.setdefault(row, []).append(change)
+    for change in sorted(telling(comparison.predictions), key=_rank):
+        rows.setdefault(_key(change, one_sided.get(change.folder)), []).append(change)
     found: list[Effect] = []
-    for (folder, _, _, _, before, after, news), changes in rows.items():
+    for changes in rows.values():
         first = changes[0]
-        ids = [each for change in changes for each in change.engines]
-        named = words.engines(ids, comparison.modelled.engines, generates=first.field == "stops") + _suffix(first)
-        found.append(Effect(folder, named, before, after, news, on_new=folder in one_sided))
+        named = _engines(changes, comparison.modelled.engines)
+        before, after, news = _answers(changes, one_sided.get(first.folder))
+        found.append(Effect(first.folder, named, before, after, news, on_new=first.folder in one_sided))
     return tuple(sorted(found, key=lambda each: each.on_new))
+
+
+def _key(change: EngineChange, one_sided: str | None) -> tuple[str, ...]:
+    """What changes of one row have in common; errors do not count where a file fails to load."""
+    return (change.folder, change.field, str(change.with_remote_code), *_answers([change], one_sided, why=False))
+
+
+def _answers(changes: Sequence[EngineChange], one_sided: str | None, *, why: bool = True) -> tuple[str, str, str]:
+    """The answers of changes that agree: before, after, and the part of the latter to stress."""
+    first = changes[0]
+    before, (after, news) = said(first, first.before, first.before_texts), _after(first)
+    if why and first.field.startswith("loads."):
+        before = failure([(each.engines, each.before_why) for each in changes]) if first.before is False else before
+        after = failure([(each.engines, each.after_why) for each in changes]) if first.after is False else after
+    if one_sided == "added":
+        return "was not there", after, news
+    return (before, "is gone", "") if one_sided == "removed" else (before, after, news)
 
 
 def changes_behaviour(comparison: Comparison) -> bool:
     """Whether a model that was there before, and still is, is predicted to do something else or reads another prompt."""
     one_sided = {model.folder for model in comparison.models if model.change in ("added", "removed")}
-    return any(each.folder not in one_sided for each in (*_telling(comparison.predictions), *comparison.prompts))
-
-
-def _telling(changes: Sequence[EngineChange]) -> list[EngineChange]:
-    """The changes without those that follow from others.
-
-    Of what does not load, nothing else needs to be said; a template that every engine reads anew is told by the prompts.
-    """
-    stopped = {(each.folder, engine) for each in changes if _fails(each) for engine in each.engines}
-    same: dict[tuple[str, str], set[str]] = {}
-    for each in changes:
-        same.setdefault((each.folder, each.field), set()).add(repr((each.before, each.after)))
-    found: list[EngineChange] = []
-    for each in changes:
-        both = each.before is not None and each.after is not None
-        if each.field == "template.sha256" and both and len(same[each.folder, each.field]) == 1:
-            continue
-        if each.field == "template.content_format" and not both:
-            continue  # there is no template on one side, which has a row of its own
-        left = tuple(engine for engine in each.engines if (each.folder, engine) not in stopped)
-        if each.field.startswith("loads.") or both:
-            found.append(each)
-        elif left:
-            found.append(msgspec.structs.replace(each, engines=left))
-    return found
-
-
-def _fails(change: EngineChange) -> bool:
-    """Whether a file newly keeps the engine from loading the model, or no longer does."""
-    return change.field.startswith("loads.") and {change.before, change.after} == {True, False}
+    return any(each.folder not in one_sided for each in (*telling(comparison.predictions), *comparison.prompts))
 
 
 def unread_changes(comparison: Comparison) -> tuple[Unchecked, ...]:
@@ -100,18 +85,26 @@ def unread_changes(comparison: Comparison) -> tuple[Unchecked, ...]:
     return tuple(each for each in comparison.unchecked if each.kind == "file" and each.changed)
 
 
-def _rank(change: EngineChange) -> int:
-    family = change.field.partition(".")[0]
-    return _ORDER.index(family) if family in _ORDER else len(_ORDER)
+def _rank(change: EngineChange) -> tuple[int, bool, int]:
+    fields = list(_ABOUT)
+    field = fields.index(change.field) if change.field in _ABOUT else len(fields)
+    return field, change.confidence != "certain", min(map(words.engine_rank, change.engines), default=0)
 
 
-def _suffix(change: EngineChange) -> str:
-    family, _, part = change.field.partition(".")
-    named = _NAMED.get(change.field, _NAMED.get(family))
-    if named is None:
-        named = f", {quoted(part if family == 'loads' else change.field)}"
-    sure = {"certain": "", "likely": " (read in the source, not run)", "guess": " (a guess)"}[change.confidence]
-    return named + (", with `trust_remote_code`" if change.with_remote_code else "") + sure
+def _engines(changes: Sequence[EngineChange], modelled: Sequence[str]) -> str:
+    """The engines of a row and what it is about, those whose source was only read behind the others."""
+    first = changes[0]
+    about = _ABOUT.get(first.field, f", {quoted(first.field)}")
+    trust = ", with `trust_remote_code`" if first.with_remote_code else ""
+    named: dict[str, str] = {}
+    for sure in ("certain", "likely", "guess"):
+        same = list(chain.from_iterable(each.engines for each in changes if each.confidence == sure))
+        if same:
+            named[sure] = words.engines(same, modelled, generates=first.field == "stops")
+    unsure = {"certain": "", "likely": "read in the source, not run", "guess": "a guess"}
+    (sure, engines), *others = named.items()
+    how = f" ({unsure[sure]})" if unsure[sure] else ""
+    return f"{engines}{about}{trust}{how}" + "".join(f"; {unsure[sure]}: {engines}" for sure, engines in others)
 
 
 def _after(change: EngineChange) -> tuple[str, str]:
@@ -120,10 +113,12 @@ def _after(change: EngineChange) -> tuple[str, str]:
     same = [number for number in after or () if number in (before or ())]
     added = [number for number in after or () if number not in (before or ())]
     if change.field == "stops" and before and same == before and added:
-        return said(change, before, change.after_texts), f"and {words.tokens(added, change.after_texts)}"
+        kept = ", ".join(words.token(number, change.after_texts) for number in before)
+        news = words.tokens(added, change.after_texts)
+        return (f"stops on {kept}", f"and {news}") if len(added) == 1 else (f"stops on {kept},", news)
     lost = [number for number in before or () if number not in same]
     if change.field == "stops" and same and same == after and lost:
         return f"{said(change, after, change.after_texts)},", f"no longer on {words.tokens(lost, change.before_texts)}"
     if change.before == change.after and change.before_texts == change.after_texts:
         return "unchanged", ""
-    return said(change, change.after, change.after_texts, change.after_why), ""
+    return said(change, change.after, change.after_texts), ""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from bot.analyze.records import SEVERITIES, Comparison, Finding
 from bot.publish import effects, words
+from bot.publish.telling import telling
 
 _READS = "changes what the model reads"
 
@@ -35,7 +36,7 @@ def _worst(new: Sequence[Finding]) -> Finding | None:
 
 
 def _without_findings(comparison: Comparison, subject: str) -> str:
-    fields = {change.field.partition(".")[0] for change in comparison.predictions}
+    fields = {change.field.partition(".")[0] for change in telling(comparison.predictions)}
     if effects.changes_behaviour(comparison):
         if "loads" in fields:
             return f"{subject} changes which engines load the model"

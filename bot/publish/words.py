@@ -26,9 +26,11 @@ _ENGINES = {
     "tgi": "TGI",
     "lmdeploy": "LMDeploy",
     "tensorrt-llm": "TensorRT-LLM",
+    "llama.cpp": "llama.cpp",
     "ollama": "Ollama",
     "mlx": "MLX",
-    "mlx-lm": "MLX",
+    "mlx-lm": "MLX-LM",
+    "transformers.js": "transformers.js",
 }
 _SHORT = 8
 OLD_DAYS = 183
@@ -107,6 +109,12 @@ def engine(name: str, *, generates: bool = False) -> str:
     return known or (name if re.fullmatch(r"[a-z][a-z.]{0,20}", name) else quoted(name))
 
 
+def engine_rank(written: str) -> int:
+    """Where an engine stands among others, by its id with or without a version."""
+    name, order = written.partition("@" if "@" in written else " ")[0], list(_ENGINES)
+    return order.index(name) if name in order else len(order)
+
+
 def engines(ids: Iterable[str], modelled: Sequence[str], *, generates: bool = False) -> str:
     """`transformers 4.57.6 and 5.24.0 · vLLM 0.33.0` of ids such as `vllm@0.33.0` and `vllm < 0.24`.
 
@@ -121,9 +129,8 @@ def engine_rows(ids: Iterable[str], modelled: Sequence[str], *, generates: bool 
     for each in ids:
         name, _, version = each.partition("@" if "@" in each else " ")
         versions.setdefault(name, []).append(version)
-    order = list(_ENGINES)
     rows: list[str] = []
-    for name, found in sorted(versions.items(), key=lambda row: order.index(row[0]) if row[0] in order else len(order)):
+    for name, found in sorted(versions.items(), key=lambda row: engine_rank(row[0])):
         every = sorted({each.partition("@")[2] for each in modelled if each.partition("@")[0] == name}, key=_version)
         rows.append(f"{engine(name, generates=generates)} {_versions(found, every)}".rstrip())
     return rows

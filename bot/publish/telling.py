@@ -1,0 +1,70 @@
+"""Which predicted changes are worth a row: those that do not follow from another one."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from bot.analyze.records import EngineChange
+
+TEMPLATE = "template.sha256"
+_LOADS = ("loads.config", "loads.tokenizer")
+
+
+def telling(changes: Sequence[EngineChange]) -> list[EngineChange]:
+    """The changes without those that follow from others.
+
+    Of what newly does not load, or loads at last, nothing else needs to be said; JSON mode is told where it differs from chat; a template that
+    every engine reads anew is told by the prompts.
+    """
+    found = list(_without_consequences(changes))
+    same: dict[str, set[str]] = {}
+    for each in found:
+        if each.field == TEMPLATE:
+            same.setdefault(each.folder, set()).add(repr((each.before, each.after)))
+    replaced = {each.folder for each in found if each.field == TEMPLATE and each.before != each.after}
+    return [
+        each
+        for each in found
+        if each.field != TEMPLATE
+        or (each.folder in replaced and (len(same[each.folder]) > 1 or each.before is None or each.after is None))
+    ]
+
+
+def _without_consequences(changes: Sequence[EngineChange]) -> Iterator[EngineChange]:
+    loads = {
+        (each.folder, engine, each.field): (each.before, each.after)
+        for each in changes
+        if each.field in (*_LOADS, "loads.generation_config")
+        for engine in each.engines
+    }
+    stops = {
+        (each.folder, engine): (each.before, each.after) for each in changes if each.field == "stops" for engine in each.engines
+    }
+
+    def follows(each: EngineChange, engine: str) -> bool:
+        if each.field.startswith("loads."):
+            config = loads.get((each.folder, engine, "loads.config"))
+            return each.field != "loads.config" and config is not None and config == (each.before, each.after)
+        if any((each.folder, engine, field) in loads for field in _LOADS):
+            return True
+        one_sided = each.before is None or each.after is None
+        if one_sided and (each.folder, engine, "loads.generation_config") in loads:
+            return True
+        ends = stops.get((each.folder, engine))
+        if each.field == "stops" or ends is None:
+            return False
+        if each.field == "stops_in_grammar" and _as_set(ends) == _as_set((each.before, each.after)):
+            return True
+        return one_sided and None in ends and not engine.startswith("transformers@")  # the engine does not start on that side
+
+    for each in changes:
+        one_sided = each.before is None or each.after is None
+        if one_sided and each.field in ("template.content_format", "loads.generation_config"):
+            continue  # the template has a row of its own, and the list of changed files tells of the other
+        if left := tuple(engine for engine in each.engines if not follows(each, engine)):
+            yield msgspec.structs.replace(each, engines=left)
+
+
+def _as_set(sides: Iterable[Any]) -> list[Any]:
+    return [frozenset(cast("list[Any]", side)) if isinstance(side, list) else side for side in sides]
