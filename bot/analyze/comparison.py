@@ -94,7 +94,7 @@ def _joined(
         proof=(),
         unchecked=left,
         modelled=records.Modelled(
-            engines=tuple(dict.fromkeys(each.name for pair in _asked(exchange) for each in pair)),
+            engines=tuple(old.name if old == new else f"{old.name} -> {new.version}" for old, new in _asked(exchange)),
             checks={loaded.id: loaded.check.says for loaded in checks()},
             date=FACTS,
         ),

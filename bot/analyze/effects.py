@@ -31,6 +31,7 @@ FIELDS = {
     "dtype": "the type of the weights",
     "quantization": "the quantization method",
 }
+_FOLLOWING = [FIELDS[field] for field in ("stops", "stops_in_grammar", TEMPLATE, "template.content_format")]
 
 
 class _Gap(NamedTuple):
@@ -123,7 +124,13 @@ def _gaps(before: Prediction, after: Prediction) -> Iterator[_Gap]:
         for about, (reason, _) in by_field.items():
             longest = max((other for other, _ in by_field.values() if other.startswith(reason)), key=len)
             reasons.setdefault(longest, []).append(about)
-        for reason, fields in reasons.items():
+        follows = any(FIELDS[step] in by_field for step in _FIRST)
+        for reason, abouts in reasons.items():
+            fields = [about for about in abouts if not (follows and about in _FOLLOWING)]
+            if follows and len(fields) < len(abouts):
+                fields.extend(["what follows from it"] if fields else [])
+            if not fields:
+                continue
             places = next(places for other, places in by_field.values() if other == reason)
             yield _Gap(_name(before, after), side, reason, tuple(fields), places)
 
@@ -134,9 +141,10 @@ def _untold(gaps: Iterable[_Gap], folder: str) -> Iterator[Unchecked]:
     for gap in gaps:
         together.setdefault((gap.side, gap.reason), []).append(gap)
     for (side, reason), same in together.items():
+        event = "move" if " -> " in same[0].engine else "change"
         alike = len({gap.fields for gap in same}) == 1
         what = " and ".join(filter(None, [", ".join(same[0].fields[:-1]), same[0].fields[-1]])) if alike else "not everything"
-        said = f"{what} could {'not ' if alike else ''}be predicted {side} the change: {reason}"
+        said = f"{what} could {'not ' if alike else ''}be predicted {side} the {event}: {reason}"
         for gap in same:
             yield Unchecked(kind="engine", id=gap.engine, folder=folder, reason=said, places=gap.places)
 

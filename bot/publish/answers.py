@@ -49,7 +49,11 @@ def failure(errors: Iterable[tuple[Sequence[str], str]]) -> str:
     first, *others = sorted(filter(None, by_error), key=lambda why: -len(by_error[why])) or [""]
     if not first:
         return "does not load"
-    named = [f"{_error(why)} in {_raising(by_error[why], by_error)}" for why in (first, *others)]
+    said = f": {first.partition(': ')[2]}"
+    named = [
+        f"{_error(why if why == first else why.removesuffix(said))} in {_raising(by_error[why], by_error)}"
+        for why in (first, *others)
+    ]
     if "" not in by_error:  # nothing is left open, so that the first one goes for all that are not named
         named[0] = _error(first)
     return f"does not load: {', '.join(named)}"

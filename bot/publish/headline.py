@@ -36,10 +36,14 @@ def _worst(new: Sequence[Finding]) -> Finding | None:
 
 
 def _without_findings(comparison: Comparison, subject: str) -> str:
+    moved = _moved(comparison)
+    if moved and not effects.changes_behaviour(comparison):
+        return f"Nothing that is predicted changes with the move {moved}"
+    subject = f"The move {moved}" if moved else subject
     fields = {change.field.partition(".")[0] for change in telling(comparison.predictions)}
     if effects.changes_behaviour(comparison):
         if "loads" in fields:
-            return f"{subject} changes which engines load the model"
+            return f"{subject} changes {'what loads' if moved else 'which engines load the model'}"
         if fields & {"stops", "stops_in_grammar"}:
             return f"{subject} changes which tokens end a reply"
         if comparison.prompts or "template" in fields:
@@ -52,3 +56,17 @@ def _without_findings(comparison: Comparison, subject: str) -> str:
             return "No model folder differs between the two revisions"
         return "There is no model folder in either revision"
     return f"Nothing new goes wrong with {subject[0].lower()}{subject[1:]}"
+
+
+def _moved(comparison: Comparison) -> str:
+    """Between which versions the engines move where that is all that differs, "" for a comparison of revisions."""
+    pairs = [each.partition(" -> ") for each in comparison.modelled.engines if " -> " in each]
+    if not pairs or (comparison.base.label, comparison.base.sha) != (comparison.head.label, comparison.head.sha):
+        return ""
+    olds = words.listing(words.engine_rows((old for old, _, _ in pairs), ()))
+    news = words.listing(
+        [new for _, _, new in pairs]
+        if len(pairs) == 1
+        else words.engine_rows((f"{old.partition('@')[0]}@{new}" for old, _, new in pairs), ())
+    )
+    return f"from {olds} to {news}"
