@@ -8,7 +8,8 @@ from bot.publish import words
 from bot.publish.escape import quoted, shorten
 
 _MANY = 6
-_FORMATS = {"string": "as text", "openai": "as lists of parts"}
+# How a template gets the content of messages, in words.
+FORMATS = {"string": "as text", "openai": "as lists of parts"}
 
 
 def said(change: EngineChange, answer: Any, texts: Mapping[str, str]) -> str:
@@ -88,7 +89,7 @@ def _setting(change: EngineChange, answer: Any) -> str:
         case "template.sha256", str():
             return f"reads {quoted(words.short(answer))}{_file(change, answer)}"
         case "template.content_format", str():
-            return _FORMATS.get(answer) or quoted(answer)
+            return FORMATS.get(answer) or quoted(answer)
         case "sampling_defaults", dict():
             return _differing(cast("dict[str, object]", answer), change)
         case "max_model_len", int():

@@ -156,10 +156,19 @@ def judges(modelled: Modelled) -> str:
 
 
 def _versions(found: Iterable[str], every: Sequence[str]) -> str:
-    own = sorted(set(found), key=_version)
-    neighbours = any(list(every[start : start + len(own)]) == own for start in range(len(every)))
-    shown = [each if _VERSIONS.fullmatch(each) else quoted(each) for each in own if each]
-    return f"{shown[0]} – {shown[-1]}" if len(shown) > 2 and neighbours else listing(shown)
+    runs: list[list[str]] = []
+    place = -2
+    for version in sorted(set(found), key=_version):
+        before, place = place, every.index(version) if version in every else -2
+        if place >= 0 and place == before + 1:
+            runs[-1].append(version)
+        else:
+            runs.append([version])
+    shown: list[str] = []
+    for run in runs:
+        named = [each if _VERSIONS.fullmatch(each) else quoted(each) for each in run if each]
+        shown.extend([f"{named[0]} – {named[-1]}"] if len(named) > 2 else named)
+    return listing(shown)
 
 
 def _version(version: str) -> list[tuple[int, str]]:
