@@ -194,7 +194,7 @@ def test_what_is_known_of_one_side_only_is_not_a_change(tmp_path: Path) -> None:
     assert rows(found) == []
     [said] = [row for row in words.unread(found.unchecked) if "predicted" in row]
     gap = "not everything could be predicted after the change"
-    assert said.startswith(f"sglang 0.5.23, transformers 5.24.0 and vLLM 0.33.0: {gap}: tokenizer.json is a Git LFS pointer")
+    assert said.startswith(f"transformers 5.24.0, vLLM 0.33.0 and sglang 0.5.23: {gap}: tokenizer.json is a Git LFS pointer")
     assert not any(isinstance(side, dict) and "unknown" in side for row in found.predictions for side in (row.before, row.after))
 
 

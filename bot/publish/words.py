@@ -213,13 +213,20 @@ def claim(named: Claim) -> str:
 
 def unread(items: Iterable[Unchecked]) -> list[str]:
     """What could not be checked and why, one sentence per reason."""
-    by_reason: dict[str, list[str]] = {}
+    by_reason: dict[str, list[Unchecked]] = {}
     for each in items:
-        name, _, version = each.id.partition("@")
-        what = f"{engine(name)} {version if not version or version[0].isdecimal() else quoted(version)}".strip()
-        subject = what if each.kind == "engine" else f"{'check ' if each.kind == 'check' else ''}{quoted(each.id)}"
-        by_reason.setdefault(each.reason, []).append(subject)
-    return [_because(list(dict.fromkeys(subjects)), reason) for reason, subjects in by_reason.items()]
+        by_reason.setdefault(each.reason, []).append(each)
+    return [_because(_subjects(same), reason) for reason, same in by_reason.items()]
+
+
+def _subjects(items: Iterable[Unchecked]) -> list[str]:
+    engines, others = list[str](), list[str]()
+    for each in items:
+        if each.kind == "engine":
+            engines.append(each.id)
+        else:
+            others.append(f"{'check ' if each.kind == 'check' else ''}{quoted(each.id)}")
+    return list(dict.fromkeys((*engine_rows(engines, ()), *others)))
 
 
 def _because(subjects: list[str], reason: str) -> str:
