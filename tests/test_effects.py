@@ -58,7 +58,7 @@ def test_engines_that_raise_something_else_are_one_row_that_names_them(tmp_path:
     assert engines == "transformers 5.24.0 · vLLM 0.33.0 · sglang 0.5.23, tokenizer"
     assert before == "loads"
     assert after.startswith("does not load: `TypeError: eos_token")
-    assert after.endswith("`, `RuntimeError` in sglang")
+    assert after.endswith("`; `RuntimeError` in sglang")
 
 
 def test_what_follows_from_a_configuration_that_does_not_load_has_no_row(tmp_path: Path) -> None:

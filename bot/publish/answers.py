@@ -57,7 +57,7 @@ def failure(errors: Iterable[tuple[Sequence[str], str]]) -> str:
     ]
     if "" not in by_error:  # nothing is left open, so that the first one goes for all that are not named
         named[0] = _error(first)
-    return f"does not load: {', '.join(named)}"
+    return f"does not load: {'; '.join(named)}"
 
 
 def _error(why: str) -> str:
