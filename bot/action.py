@@ -165,7 +165,10 @@ def _judge(
     chosen = _settings(given, opened)
     places = stored.spots(given.workspace, given.inputs.get("report", "").strip(), given.output, given.temp)
     texts = _texts(todo, opened)
-    engines = run.engines_of(chosen.engines)
+    try:
+        engines = run.engines_of(chosen.engines)
+    except UsageError as error:
+        raise UsageError(f"setting engines: {error}") from error
     comparison = compare(
         base=opened.base,
         head=opened.head,

@@ -478,3 +478,21 @@ def test_a_payload_that_cannot_be_read_is_named(job: Job) -> None:
     step = job.run("pull_request", content)
     assert step.status == 2
     assert "`pull_request`" in step.told("error")[0]
+
+
+def test_the_chosen_engines_and_proof_are_handed_on(job: Job, origin: ModelRepository, small: SmallCompare) -> None:
+    content = {"repository": {"full_name": "acme/model", "default_branch": "main"}}
+    revisions = {"base": "main", "head": "change"}
+
+    step = job.run(
+        "workflow_dispatch", content, **revisions, engines="vllm>=0.26,<0.31\nsglang", prove="never", sha=origin.sha("change")
+    )
+
+    assert step.status == 1
+    assert small.engines[0].startswith("sglang@")
+    assert small.engines[1:] == ("vllm@0.26.0", "vllm@0.28.0")
+    assert small.prove == "never"
+
+    step = job.run("workflow_dispatch", content, **revisions, engines="vlm", sha=origin.sha("change"))
+    assert step.status == 2
+    assert "setting engines: engine 'vlm': 'vlm' is not modelled; did you mean vllm?" in step.told("error")[0]

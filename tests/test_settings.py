@@ -48,6 +48,9 @@ def test_inputs_are_texts_and_an_empty_one_chooses_nothing() -> None:
         ("comment_id: " + "x" * 65, "xxx... is not legal"),
         ("comment_authors: hubot", "comment_authors = 'hubot' is not legal; legal: a list of GitHub logins"),
         ('comment_authors: ["@hubot"]', "is not legal; legal: a list of GitHub logins"),
+        ("engines: [vllm, '>=0.3']", "legal: a list of `name`, `name@version`, `name>=version`, or `all`"),
+        ("engines: [vllm>=0.20,<0.30]", "legal: a list of `name`"),  # a range in a list needs quotes
+        ("prove: sometimes", "prove = 'sometimes' is not legal; legal: auto, always, never"),
         ("comment:\n  authors: 1", "comment = {'authors': 1} is not legal"),
         ("fail_on: [", "not YAML: while parsing a flow node"),
         ("fail_on: error\nfail_on: note", "not YAML: the key 'fail_on' stands twice"),
@@ -76,7 +79,7 @@ def test_a_wrong_value_is_refused_even_where_another_layer_wins() -> None:
 
 
 def test_every_option_has_help_and_legal_values() -> None:
-    assert [option.name for option in options()] == ["fail_on", "comment", "comment_id", "comment_authors"]
+    assert [option.name for option in options()] == ["fail_on", "comment", "comment_id", "comment_authors", "engines", "prove"]
     assert all(option.help.endswith(".") and option.legal for option in options())
 
 
@@ -88,5 +91,7 @@ def test_the_schema_agrees_with_the_parser() -> None:
     jsonschema.Draft202012Validator.check_schema(json_schema())
     validator = jsonschema.Draft202012Validator(json_schema())
     assert validator.is_valid({"fail_on": "never", "comment": False, "comment_authors": ["drift[bot]"]})
+    assert validator.is_valid({"engines": ["vllm>=0.20,<0.30", "llama.cpp@0c1e57098", "all"], "prove": "always"})
+    assert not validator.is_valid({"engines": [">=0.3"]})
     assert not validator.is_valid({"fail-on": "never"})
     assert not validator.is_valid({"comment_id": "a-->b"})
