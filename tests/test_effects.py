@@ -15,6 +15,7 @@ from bot.fetch.gather import gather
 from bot.publish import words
 from bot.publish.effects import effects
 from bot.publish.headline import headline
+from bot.publish.telling import telling
 from tests.changes import write
 
 SHARED = Path(__file__).parent.parent.parent / "shared"
@@ -67,6 +68,24 @@ def test_what_follows_from_a_configuration_that_does_not_load_has_no_row(tmp_pat
     [(engines, before, after)] = rows(found)
     assert engines == "transformers 5.24.0 · vLLM 0.33.0, `config.json`"
     assert (before, after) == ("loads", "does not load: `OSError` in transformers")
+
+
+def test_what_was_not_there_hides_only_what_could_not_be_before() -> None:
+    def change(field: str, before: Any, after: Any) -> EngineChange:
+        return EngineChange(engines=("vllm@0.33.0",), folder=".", field=field, before=before, after=after)
+
+    there = change("loads.tokenizer", before=None, after=True)
+    from_nothing, other = change("stops", None, [1]), change("stops", [1], [2])
+    assert telling([there, from_nothing]) == [there]
+    assert telling([there, other]) == [there, other]
+
+
+def test_a_new_generation_config_is_told_by_what_it_does(tmp_path: Path) -> None:
+    found = changed(tmp_path, {}, "transformers", base={"generation_config.json": False})
+    assert "loads.generation_config" in {row.field for row in found.predictions}
+    [(engines, before, after)] = rows(found)
+    assert (engines, before) == ("transformers `generate()` 5.24.0", "stops on `<|im_end|>` 262")
+    assert after == "stops on `<|im_end|>` 262 and `<|endoftext|>` 260"
 
 
 def test_a_tokenizer_without_its_vocabulary_loads_but_is_empty(tmp_path: Path) -> None:

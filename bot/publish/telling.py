@@ -8,7 +8,8 @@ import msgspec
 from bot.analyze.records import EngineChange
 
 TEMPLATE = "template.sha256"
-_LOADS = ("loads.config", "loads.tokenizer")
+_FIRST = ("loads.config", "loads.tokenizer")
+_LOADS = (*_FIRST, "loads.generation_config")
 
 
 def telling(changes: Sequence[EngineChange]) -> list[EngineChange]:
@@ -35,7 +36,7 @@ def _without_consequences(changes: Sequence[EngineChange]) -> Iterator[EngineCha
     loads = {
         (each.folder, engine, each.field): (each.before, each.after)
         for each in changes
-        if each.field in (*_LOADS, "loads.generation_config")
+        if each.field in _FIRST or (each.field in _LOADS and False in (each.before, each.after))
         for engine in each.engines
     }
     stops = {
@@ -46,10 +47,9 @@ def _without_consequences(changes: Sequence[EngineChange]) -> Iterator[EngineCha
         if each.field.startswith("loads."):
             config = loads.get((each.folder, engine, "loads.config"))
             return each.field != "loads.config" and config is not None and config == (each.before, each.after)
-        if any((each.folder, engine, field) in loads for field in _LOADS):
-            return True
         one_sided = each.before is None or each.after is None
-        if one_sided and (each.folder, engine, "loads.generation_config") in loads:
+        steps = {step: sides for step in _LOADS if (sides := loads.get((each.folder, engine, step))) is not None}
+        if any(False in sides for sides in (steps.get(step, ()) for step in _FIRST)) or (one_sided and steps):
             return True
         ends = stops.get((each.folder, engine))
         if each.field == "stops" or ends is None:
