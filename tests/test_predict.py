@@ -156,3 +156,27 @@ def test_a_move_between_versions_is_a_comparison_of_one_revision(tmp_path: Path)
     row = next(row for row in found["predictions"] if row["field"] == "loads.tokenizer")
     assert (row["engines"], row["before"], row["after"]) == (["transformers@4.57.6 -> 5.24.0"], False, True)
     assert "AttributeError" in row["before_why"]
+
+
+def test_the_page_of_all_versions_is_short(tmp_path: Path) -> None:
+    write(tmp_path / "model", "chatml", {})
+    ended = started(
+        tmp_path, "predict", "model", "--engine", "vllm@all", "--engine", "llama.cpp", "--engine", "tgi", COLUMNS="200"
+    )
+    assert ended.status == 0, ended.errors
+    lines = [line.strip() for line in ended.output.splitlines()]
+    [template] = [line for line in lines if line.startswith("chat template")]
+    assert "of tokenizer_config.json" in template  # which TGI's prediction names, and the same text is what the others take
+    assert "vLLM 0.8.5 – " in template
+    assert template.index("vLLM") < template.index("TGI") < template.index("llama.cpp")
+    sources = lines[lines.index("Likely, by source that was read and not run:") + 1 :]
+    assert [line.split()[0] for line in sources[: sources.index("")] if ": " in line] == ["vLLM", "TGI", "llama.cpp"]
+
+
+def test_what_cannot_be_told_comes_last(tmp_path: Path) -> None:
+    write(tmp_path / "model", "chatml", {})
+    ended = started(tmp_path, "predict", "model", "--engine", "sglang@0.4.6", "--engine", "sglang@0.5.23", COLUMNS="200")
+    lines = [line.strip() for line in ended.output.splitlines()]
+    at = next(number for number, line in enumerate(lines) if line.startswith("may end JSON with"))
+    assert "sglang 0.5.23" in lines[at]
+    assert lines[at + 1].startswith("cannot be told: ")
