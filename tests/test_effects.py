@@ -158,12 +158,12 @@ def test_a_template_that_every_engine_reads_anew_is_told_by_the_prompts(tmp_path
     assert headline(found) == "This pull request changes what the model reads"
 
 
-def test_the_browser_library_is_asked_where_it_has_business(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mark", [{"config.json": {"transformers.js_config": {}}}, {"onnx/model.onnx": "weights"}])
+def test_the_browser_library_is_asked_where_it_has_business(mark: dict[str, Any], tmp_path: Path) -> None:
     moved = {CHATML: {"chat_template": "<absent>"}, "chat_template.jinja": TEMPLATE}
     before = {CHATML: {"chat_template": TEMPLATE}}
     asked = ("transformers.js", "transformers")
     assert rows(changed(tmp_path / "without", moved, *asked, base=before)) == []
-    mark = {"config.json": {"transformers.js_config": {}}}
     (kept, lost) = rows(changed(tmp_path / "with", moved | mark, *asked, base=before | mark))
     assert (kept[0], kept[2]) == ("transformers 5.24.0, chat template", "unchanged")
     assert (lost[0], lost[2]) == ("transformers.js 4.3.2, chat template (read in the source, not run)", "has none")

@@ -95,8 +95,9 @@ def _model_folders(
 def _models(snapshot: Snapshot, revision: Revision, reader: Reader, names: set[str]) -> dict[str, Model]:
     folders = {folder: files for folder, files in _folders(snapshot).items() if folder in names}
     for file in snapshot.files:
-        owner = _owner(file.path, names) if file.path.endswith(".py") else None
-        if owner is not None:  # code below a model folder is code of that model: auto_map reaches it by relative imports
+        owner = _owner(file.path, names) if file.path.endswith((".py", ".onnx")) else None
+        # Code below a model folder is code of that model: auto_map reaches it by relative imports; weights for JavaScript are kept in a folder onnx/.
+        if owner is not None:
             folders.setdefault(owner, {})[file.path if owner == "." else file.path[len(owner) + 1 :]] = file
     declared = _lfs_declared(snapshot, reader)
     return {folder: Model(revision, folder, folder, files, reader, declared) for folder, files in folders.items()}
