@@ -20,6 +20,19 @@ PATH = Path(__file__).parent.parent / "bot/analyze/engines/data/transformers-tok
 _MARKED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 _LONGEST = 10
 _TABLES = ("by_config", "lent", "classes", "spelled")
+_FRONTS = (
+    "object",
+    "PreTrainedTokenizerFast",
+    "TokenizersBackend",
+    "PreTrainedTokenizerBase",
+    "PreTrainedTokenizer",
+    "PythonBackend",
+)
+_OWN_ERRORS = (
+    "TypeError",
+    "KeyError",
+    "UnboundLocalError",
+)  # of these, in the fifth series, the kind of vocabulary alone is the reason
 _GENERIC = {"PreTrainedTokenizerBase", "PreTrainedTokenizer", "PreTrainedTokenizerFast", "PythonBackend"}
 _VOCABULARIES: dict[str, Any] = {
     "BPE": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]},
@@ -45,6 +58,8 @@ def spelled() -> dict[str, str]:
     mapped: Any = tokenization_auto.TOKENIZER_MAPPING_NAMES
     rows = [(row,) if isinstance(row, str) else row or () for row in mapped.values()]
     names = {*(str(name) for row in rows for name in row if name), *dir(transformers), "BloomTokenizer", "BloomTokenizerFast"}
+    # Names of earlier releases are found without standing in the list of names.
+    names |= set(held().get("spelled", ()))
     found: dict[str, str] = {}
     for name in sorted(names):
         if "Tokenizer" not in name and not name.endswith("Backend"):
@@ -63,29 +78,43 @@ def row(cls: Any) -> dict[str, Any]:
     padding block says, `more` that it brings further special tokens. Without any vocabulary it holds the entries of `minimal`, roles by their
     name, or raises an error of the type `empty`. `files` are the vocabulary files besides tokenizer.json, `pair` says that vocab.json and
     merges.txt make its vocabulary, `again` that it makes every special token special at the end,
-    `frail` names the settings that may not be stated as null, `needs` names the parts of tokenizer.json without which it raises TypeError.
+    `frail` names the settings that may not be stated as null, `needs` names the parts of tokenizer.json without which it raises TypeError,
+    `refuses` the kinds of vocabulary that it raises for, with the type of the error, "" where that depends on more than the kind.
     """
     if type(cls).__name__ == "DummyObject":
         return {"kind": "absent"}
     backed = issubclass(cls, transformers.TokenizersBackend if five() else transformers.PreTrainedTokenizerFast)
-    parameters = inspect.signature(cls.__init__).parameters if "__init__" in vars(cls) else {}
-    plain = cls.__name__ in ("PreTrainedTokenizerFast", "TokenizersBackend")
+    makers = _makers(cls)
+    builds = five() and "__init__" in vars(cls) and cls in makers
     found: dict[str, Any] = {
-        "kind": "python" if not backed else "built" if five() and parameters and not plain else "file",
+        "kind": "python" if not backed else "built" if builds else "file",
         "files": sorted(name for name in getattr(cls, "vocab_files_names", {}).values() if name != "tokenizer.json"),
     }
     if not backed:
         return found
-    defaults = {} if plain else parameters
-    roles = {name: p.default for name, p in defaults.items() if name.endswith("_token") and isinstance(p.default, str)}
+    defaults: dict[str, Any] = {}
+    for each in makers:
+        defaults = {name: p.default for name, p in inspect.signature(each.__init__).parameters.items()} | defaults
+    roles = {name: value for name, value in defaults.items() if name.endswith("_token") and isinstance(value, str)}
     if roles:
         found["roles"] = roles
-    if "pad_token" in defaults and defaults["pad_token"].default is None:
+    if "pad_token" in defaults and defaults["pad_token"] is None:
         found["no_pad"] = True
-    source = inspect.getsource(cls.__init__) if parameters and not plain else ""
+    source = "".join(inspect.getsource(each.__init__) for each in makers)
     if "additional_special_tokens" in source or "extra_special_tokens" in source:
         found["more"] = True
-    return {**found, **_empty(cls), **_pair(cls), **_again(cls), **_frail(cls, roles), **_needs(cls)}
+    return {**found, **_empty(cls), **_pair(cls), **_again(cls), **_frail(cls, roles), **_needs(cls), **_refuses(cls)}
+
+
+def _makers(cls: Any) -> list[Any]:
+    """The class and those above it, up to the common front, that have an __init__: what one does not name it hands on to the next."""
+    found: list[Any] = []
+    for each in cls.__mro__:
+        if each.__name__ in _FRONTS:
+            break
+        if "__init__" in vars(each):
+            found.append(each)
+    return found
 
 
 def _load(cls: Any, config: dict[str, Any], **files: Any) -> Any:
@@ -102,11 +131,20 @@ def _empty(cls: Any) -> dict[str, Any]:
     try:
         made = _load(cls, {name: mark for mark, name in marks.items()})
     except Exception as error:  # noqa: BLE001 - the type of whatever it raises is what is asked for
-        return {"empty": type(error).__name__}
+        return {} if _starts(cls) else {"empty": type(error).__name__}
     vocab = made.backend_tokenizer.get_vocab(with_added_tokens=False)
     more = {"more": True} if set(made.all_special_tokens) - set(marks) else {}
     pieces = [marks.get(piece, piece) for piece in sorted(vocab, key=lambda piece: vocab[piece])]
     return {**({"minimal": pieces} if len(pieces) < _LONGEST else {}), **more}
+
+
+def _starts(cls: Any) -> bool:
+    """Whether a class loads without a vocabulary where nothing is stated."""
+    try:
+        _load(cls, {})
+    except Exception:  # noqa: BLE001 - that it raises is what is asked for
+        return False
+    return True
 
 
 def _pair(cls: Any) -> dict[str, Any]:
@@ -162,6 +200,48 @@ def _needs(cls: Any) -> dict[str, Any]:
         except Exception:  # noqa: BLE001 - it asks for another vocabulary
             return {}
     return {"needs": needed} if needed and "" not in needed else {}
+
+
+def _refuses(cls: Any) -> dict[str, Any]:
+    pieces = [
+        "<s>",
+        "</s>",
+        "<unk>",
+        "<pad>",
+        "<mask>",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[PAD]",
+        "[MASK]",
+        "a",
+        "b",
+        "ab",
+        "\u2581",
+        "\u0120",
+    ]
+    models: dict[str, Any] = {
+        "table": {**_VOCABULARIES["BPE"], "vocab": {piece: i for i, piece in enumerate(pieces)}},
+        "list": {"type": "Unigram", "vocab": [[piece, -1.0 * i] for i, piece in enumerate(pieces)], "unk_id": 2},
+    }
+    parts: dict[str, Any] = {
+        "normalizer": {
+            "type": "BertNormalizer",
+            "clean_text": True,
+            "handle_chinese_chars": True,
+            "strip_accents": None,
+            "lowercase": True,
+        },
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
+    }
+    found: dict[str, str] = {}
+    for kind, model in models.items():
+        try:
+            _load(cls, {}, tokenizer={"version": "1.0", "added_tokens": [], "model": model, **parts})
+        except Exception as error:  # noqa: BLE001 - the type of whatever it raises is what is asked for
+            name = type(error).__name__
+            found[kind] = name if five() and name in _OWN_ERRORS else ""
+    return {"refuses": found} if found else {}
 
 
 def rows() -> dict[str, dict[str, Any]]:
@@ -222,21 +302,24 @@ def folded(values: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return found
 
 
+def held() -> dict[str, Any]:
+    """The table as it is written down; one without rows where there is none yet."""
+    if PATH.exists():
+        return json.loads(PATH.read_text("utf-8"))
+    return {"versions": [], **dict.fromkeys(_TABLES, cast("dict[str, Any]", {}))}
+
+
 def text() -> str:
     """The table with the installed release in it, a name a line."""
-    held: dict[str, Any] = (
-        json.loads(PATH.read_text("utf-8"))
-        if PATH.exists()
-        else {"versions": [], **dict.fromkeys(_TABLES, cast("dict[str, Any]", {}))}
-    )
+    table = held()
     version = transformers.__version__
-    before: list[str] = held["versions"]
+    before: list[str] = table["versions"]
     versions = sorted({*before, version}, key=lambda each: [int(part) for part in each.split(".")])
     parts: list[str] = [f'"versions": {json.dumps(versions)}']
     for key, now in zip(_TABLES, (*by_config(), rows(), spelled()), strict=True):
-        values = {**unfolded(held[key], before), version: now}
-        table = folded({each: values[each] for each in versions})
-        lines = (f"{json.dumps(name)}: {json.dumps(since)}" for name, since in table.items())
+        values = {**unfolded(table[key], before), version: now}
+        runs = folded({each: values[each] for each in versions})
+        lines = (f"{json.dumps(name)}: {json.dumps(since)}" for name, since in runs.items())
         parts.append(f'"{key}": {{\n' + ",\n".join(lines) + "\n}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
 

@@ -35,7 +35,7 @@ class Given(msgspec.Struct, frozen=True):
 
     `declared` are those of added_tokens_decoder by declared id, or without that key those of added_tokens.json and of tokenizer.json's list.
     `named` are those that hold a role or have a name of their own, by it, `more` special tokens without one; both in the order of registration.
-    `blank` are roles that hold an empty string.
+    `blank` are roles and other names that hold an empty string.
     """
 
     declared: Mapping[int, AddedToken]
@@ -125,7 +125,14 @@ def given(
         token = _value(name, value)
         named[name] = said.by_text.get(text(token), token) if token is not None else None
     found = _of_5(values, said, named) if five else _of_4(values, said, named, parts(version))
-    return msgspec.structs.replace(found, blank=tuple(name for name in ROLES if values.get(name) == ""))
+    owned = {**values, **said.own, **_objects(values)}
+    return msgspec.structs.replace(found, blank=tuple(name for name in owned if name.endswith("_token") and owned[name] == ""))
+
+
+def _objects(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The tokens with a name of their own that stand in an object."""
+    stated = (values.get(name) for name in ("extra_special_tokens", "model_specific_special_tokens"))
+    return {name: value for each in stated if isinstance(each, dict) for name, value in cast("dict[str, Any]", each).items()}
 
 
 def _of_4(values: dict[str, Any], said: Stated, named: dict[str, Value | None], at: tuple[int, ...]) -> Given:

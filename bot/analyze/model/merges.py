@@ -40,6 +40,11 @@ def taken_merge(merges: Merges, vocab: dict[str, int]) -> str:
     return _first_stray(rows, vocab)
 
 
+def stray_line(lines: list[str], vocab: dict[str, int]) -> str:
+    """As `stray_merge`, for the lines of a merges.txt."""
+    return "" if _strings_known(lines, vocab) else _first_stray(lines, vocab)
+
+
 def _pairs_known(pairs: list[Pair], vocab: dict[str, int]) -> bool:
     return set(chain.from_iterable(pairs)) <= vocab.keys() and all(map(vocab.__contains__, starmap(add, pairs)))
 

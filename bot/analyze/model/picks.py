@@ -15,7 +15,8 @@ from bot.analyze.model.tokenizer_classes import FILE, release
 from bot.analyze.tables import parts
 from bot.answer import Known
 
-_GENERIC = {"PreTrainedTokenizer", "PreTrainedTokenizerFast", "PythonBackend", FILE, "MistralCommonBackend"}
+_AS_IT_STANDS = {"PreTrainedTokenizer", "PreTrainedTokenizerFast", "PythonBackend", FILE}
+_GENERIC = {*_AS_IT_STANDS, "MistralCommonBackend"}
 # The version that vLLM 0.33.0 and sglang 0.5.23 were run with.
 OF_SERVERS = "5.19.0"
 
@@ -106,7 +107,7 @@ def is_incorrect(model_type: str, version: str) -> bool:
 
 def known(name: str, version: str) -> str:
     """The class of a name, FILE for one that is not known."""
-    return FILE if name in _GENERIC else release(version).named(name) or FILE
+    return FILE if name in _AS_IT_STANDS else release(version).named(name) or FILE
 
 
 def _since(runs: dict[str, Any], version: str, nothing: Any) -> Any:

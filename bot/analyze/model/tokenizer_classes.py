@@ -20,7 +20,8 @@ class ClassRow(msgspec.Struct, frozen=True):
     `tokenizers` library, "absent" where it needs a package that is seldom there. `no_pad` says that it leaves the padding role empty whatever a
     padding block says, `more` that it brings special tokens without a role, `pair` that vocab.json and merges.txt make its vocabulary, `again` that it
     makes every special token special at the end, `frail` are settings of which null may stop it. `needs` are parts of
-    tokenizer.json without which it raises TypeError. Without any vocabulary file it starts with `minimal`, roles by their name, or raises `empty`.
+    tokenizer.json without which it raises TypeError. `refuses` are the kinds of vocabulary (a "table" of ids or a "list" of scores) in tokenizer.json
+    that it raises for, with the type of the exception, "" where more decides about it. Without any vocabulary file it starts with `minimal`, roles by their name, or raises `empty`.
     """
 
     kind: Literal["file", "built", "python", "absent"]
@@ -34,6 +35,7 @@ class ClassRow(msgspec.Struct, frozen=True):
     again: bool = False
     frail: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    refuses: dict[str, str] = {}
 
 
 class Release(msgspec.Struct, frozen=True):

@@ -76,7 +76,8 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 class TokenizerFile(msgspec.Struct, frozen=True, eq=False, dict=True):
     """The tokens of a tokenizer.json: `vocab` maps pieces to ids, `size` counts its entries, `added` are the added tokens in file order.
 
-    `parts` are those around the vocabulary, `merges` those of a BPE model, as text, `lists_added` whether there is a key added_tokens.
+    `parts` are those around the vocabulary, `merges` those of a BPE model, as text, `lists_added` whether there is a key added_tokens, `scored` whether
+    the vocabulary is a list of scores.
     """
 
     vocab: dict[str, int]
@@ -85,6 +86,7 @@ class TokenizerFile(msgspec.Struct, frozen=True, eq=False, dict=True):
     parts: Pipeline = Pipeline()
     merges: Merges | None = None
     lists_added: bool = True
+    scored: bool = False
 
     @property
     def pad_token(self) -> str:
@@ -152,7 +154,9 @@ def read(content: bytes) -> TokenizerFile | NotTokenizer:
     merges = Merges(model.merges, certain=kind is not None, prefix=prefix) if bpe else None
     if isinstance(vocab, list):
         vocab = {piece: number for number, (piece, _) in enumerate(vocab)}
-        return TokenizerFile(vocab, len(cast("list[Any]", model.vocab)), added, parts, merges, lists_added=lists_added)
+        return TokenizerFile(
+            vocab, len(cast("list[Any]", model.vocab)), added, parts, merges, lists_added=lists_added, scored=True
+        )
     return TokenizerFile(vocab, len(vocab), added, parts, merges, lists_added=lists_added)
 
 
@@ -176,20 +180,23 @@ def _refused(content: bytes, error: msgspec.ValidationError) -> NotTokenizer:
     return NotTokenizer(words(error), misfit.pointer(error))
 
 
-def number(file: TokenizerFile, added: tuple[AddedToken, ...], taken: dict[str, int] | None = None) -> dict[str, int]:
-    """Ids of added tokens as the `tokenizers` library assigns them, in order; `taken` are those assigned before.
+def number(
+    file: TokenizerFile, added: tuple[AddedToken, ...], taken: dict[str, int] | None = None, *, one_by_one: bool = False
+) -> dict[str, int]:
+    """Ids of added tokens as the `tokenizers` library assigns them when they are handed over at once; `taken` are those assigned before.
 
-    A content that is a piece of the vocabulary keeps that id; any other gets the number of vocabulary entries plus the number of such
-    tokens before it. Declared ids are ignored, an empty content is skipped (run with tokenizers 0.22.2 and 0.23.3; 0.20.3 counted on
-    from the highest id of any added token instead, which differs only for a vocabulary with holes).
+    A content that is a piece of the vocabulary keeps that id. Any other follows the number of vocabulary entries, or the highest id that an
+    added token has where that is not below it: as it stands before these are added, or `one_by_one` before each, which differs only for a
+    vocabulary with holes (run: 0.22.2 and 0.23.3; 0.20.3 goes one by one). Declared ids are ignored, an empty content is skipped.
     """
     ids = dict(taken or {})
-    following = file.size + sum(content not in file.vocab for content in ids)
+    following = max(file.size, max(ids.values(), default=-1) + 1)
     for token in added:
         if token.content and token.content not in ids:
             known = file.vocab.get(token.content)
             ids[token.content] = following if known is None else known
-            following += known is None
+            if known is None or one_by_one:
+                following = max(following, ids[token.content] + 1)
     return ids
 
 

@@ -40,6 +40,8 @@ def _of_5(model: Model, version: str) -> tuple[str, ...] | Unknown:
     code = _code(tokenizer)
     if isinstance(code, Unknown):
         return code
+    if isinstance(kind, list | dict) and (parts(version) >= (5, 3) if code else names[0] is not None):
+        raise RefusedError("model_type of config.json is no text, and is looked up", "TypeError")
     if code:
         if not (parts(version) >= (5, 3) and is_incorrect(model_type, version)):
             _hold_local(model_type if loads else "", declared, version)
@@ -51,7 +53,7 @@ def _of_5(model: Model, version: str) -> tuple[str, ...] | Unknown:
     spoiled = "LlamaTokenizer" in (declared or other) and is_byte_level(model)
     found = pick(version, declared, other, model_type, byte_level=spoiled) if declared or other or loads else FILE
     # 5.0 to 5.5 take the file as it stands where the declared class is not that of the model type, and try the class when that raises.
-    differs = bool(mapped and mapped != declared) or (at < (5, 3) and bool(model_type) and not mapped)
+    differs = bool(mapped and mapped != declared) or (at < (5, 3) and kind not in (None, "") and not mapped)
     tried = at < (5, 6) and bool(declared) and differs
     return (FILE, release(version).as_is(names[0])) if tried else (found,)
 

@@ -124,6 +124,10 @@ def _values(part: _Part, version: str) -> Iterator[Fault]:
     name = values.get(key)
     if isinstance(name, str) and name not in _DTYPES and not name.isidentifier():
         yield Fault((*part.path, key), "AttributeError")  # getattr(torch, name)
+    if at < (4, 56) and values.get("torch_dtype") is not None and not isinstance(name, str) and "." not in str(name):
+        yield Fault(
+            (*part.path, "torch_dtype"), "IndexError"
+        )  # what stands behind the dot is taken (4.46.3 configuration_utils.py:970)
     if at < _FIVE and "quantization_config" in values and values["quantization_config"] is None:
         yield Fault((*part.path, "quantization_config"), "AttributeError")  # to_dict() is called on it for a line of the log
     if at < STRICT and not isinstance(values.get("quantization_config"), dict | None):

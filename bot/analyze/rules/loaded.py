@@ -7,13 +7,13 @@ tokenization_utils_fast.py:98-206; 5.0.0 to 5.24.0 tokenization_utils_tokenizers
 import re
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import msgspec
 
 from bot.analyze.model.document import NotJson
 from bot.analyze.model.folder import Model, fact
-from bot.analyze.model.given import Given, RefusedError, given, json_error, stated, text
+from bot.analyze.model.given import Given, RefusedError, given, stated, text
+from bot.analyze.model.picks import built
 from bot.analyze.model.tokenizer_classes import FILE, ClassRow, release
 from bot.analyze.model.tokenizer_classes import VERSIONS as ALL
 from bot.analyze.model.tokenizer_file import AddedToken, TokenizerFile
@@ -21,6 +21,7 @@ from bot.analyze.model.tokenizer_file import number as numbered
 from bot.analyze.model.tokens import ROLES
 from bot.analyze.rules.auto_class import auto_class
 from bot.analyze.rules.registration import batches, registered, searched
+from bot.analyze.rules.tokenizer_settings import config_read_again, hold_end, hold_prefix, hold_settings, read_templates
 from bot.analyze.rules.vocabulary import Start, listed, start
 from bot.analyze.tables import parts
 from bot.answer import Answer, Known, Unknown
@@ -31,10 +32,10 @@ VERSIONS = ALL
 _FILES = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "config.json")
 # Classes that start without a vocabulary whatever roles are null (run); others may build their post-processor from them.
 _PLAIN = ("LlamaTokenizer", "CohereTokenizer", "GemmaTokenizer", "Qwen2Tokenizer", "GPT2Tokenizer")
+# Classes that write a template for what stands around a text, whatever tokenizer.json has.
+_BUILDS_ENDS = ("WhisperTokenizer",)
 _LINK = re.compile(rb"[\w./+-]{0,200}\.json")
-_VERSION = re.compile(r"v?\d+(\.\d+)*((\.?(dev|rc|a|b|post))\d*)*$")
 _LARGE = 100000
-_SIDES = ("right", "left")
 
 
 class LoadedToken(msgspec.Struct, frozen=True):
@@ -122,7 +123,7 @@ def _second(model: Model, name: str, version: str, error: RefusedError) -> Answe
     """What the declared class makes of a folder that the first one refused, as 5.0 to 5.5 try it."""
     if name == "PythonBackend":
         # What the files state is read before the lack of a vocabulary shows.
-        _read_templates(model, version)
+        read_templates(model, version)
         said = stated(model, version, listed(model, read="added_tokens_decoder" not in model.mapping("tokenizer_config.json")))
         _ = given(said, version, {})
         raise RefusedError("the class that is declared is only a base", "NotImplementedError")
@@ -140,7 +141,7 @@ def _of_class(model: Model, name: str, version: str) -> Answer[Loaded | Refused]
         return Unknown(
             f"{name} is written in Python, which is not modelled" if row.kind == "python" else f"{name} needs another package"
         )
-    _read_templates(model, version)
+    read_templates(model, version)
     decoder = "added_tokens_decoder" in model.mapping("tokenizer_config.json")
     said = stated(model, version, listed(model, read=not decoder))
     begun = start(model, name, row, said, version)
@@ -148,48 +149,23 @@ def _of_class(model: Model, name: str, version: str) -> Answer[Loaded | Refused]
         return begun
     if row.more:
         return Unknown(f"{name} brings special tokens of its own along")
+    hold_prefix(row, said.values, version)
     needed = (*row.frail, *(() if name in _PLAIN else begun.minimal))
     if empty := next((role for role in needed if said.values.get(role, "") is None), None):
         return Unknown(f"what {name} does without {empty} is not modelled")
     pad = "" if row.no_pad else begun.file.pad_token
+    if parts(version) < (5,):
+        hold_settings(model, said.values, version)
     taken = given(said, version, {**begun.roles, **row.roles}, pad=pad, pieces=begun.pieces)
-    _hold_sides(said.values)
-    if begun.file.size > _LARGE and parts(version) >= (4, 57) and not _config_read_again(model):
+    if parts(version) >= (5,):
+        hold_settings(model, said.values, version)
+    whole = model.has("tokenizer.json")
+    hold_end(row, begun.file.parts if whole else None, said.values, version, bos="bos_token" in taken.named)
+    if name in _BUILDS_ENDS and any(":" in string or len(string.split()) != 1 for string in taken.special):
+        return Unknown(f"{name} builds what it puts around a text of token strings, one of which cannot stand there")
+    if begun.file.size > _LARGE and parts(version) >= (4, 57) and not config_read_again(model):
         return Unknown("transformers_version of config.json is no version, which is compared for a large vocabulary")
     return Known(_filled(begun, taken, row, name, version), (model.place("tokenizer_config.json"),))
-
-
-def _read_templates(model: Model, version: str) -> None:
-    """Template files are read first, by 4.47 and newer, and have to be UTF-8."""
-    if parts(version) < (4, 47):
-        return
-    for name in model.files:
-        folder, _, file = name.rpartition("/")
-        if name == "chat_template.jinja" or (folder == "additional_chat_templates" and file.endswith(".jinja")):
-            content = model.content(name)
-            try:
-                _ = content.value.decode("utf-8") if isinstance(content, Known) else ""
-            except UnicodeDecodeError as error:
-                raise RefusedError(f"{name} is not UTF-8 text ({error.reason})", "UnicodeDecodeError") from error
-
-
-def _config_read_again(model: Model) -> bool:
-    """For a vocabulary of more than 100000 pieces config.json is read once more, to warn of old Mistral files (4.57.6 tokenization_utils_base.py:2404)."""
-    document = model.document("config.json")
-    if not isinstance(document, Known):
-        return True
-    if isinstance(document.value, NotJson):
-        raise RefusedError(f"config.json {document.value.message}", json_error(document.value))
-    if not isinstance(document.value.value, dict):
-        raise RefusedError("config.json holds no JSON object", "AttributeError")
-    written = document.value.mapping.get("transformers_version")
-    return not written or (isinstance(written, str) and bool(_VERSION.match(written)))
-
-
-def _hold_sides(values: Mapping[str, Any]) -> None:
-    for name in ("padding_side", "truncation_side"):
-        if values.get(name, "right") not in _SIDES:
-            raise RefusedError(f"{name} is neither right nor left", "ValueError")
 
 
 def _of_ids(rounds: Iterable[Iterable[AddedToken]], ids: Mapping[str, int]) -> dict[int, str]:
@@ -214,14 +190,16 @@ def _filled(begun: Start, said: Given, row: ClassRow, name: str, version: str) -
     if begun.hollow:
         # Of two roles with one string the class's table keeps the later id, and what is added next collides with it.
         pieces = {_piece(role, said): i for i, role in enumerate(begun.minimal)}
-        file = TokenizerFile(pieces, len(pieces), ())
+        pipeline = built(name)
+        listed = pipeline is not None and pipeline.model == "Unigram"  # a list keeps both
+        file = TokenizerFile(pieces, len(begun.minimal) if listed else len(pieces), ())
     # Until 5.15 the library's object was copied after reading the file, and a copy knows no earlier registration.
     copied = (5,) <= parts(version) < (5, 18)
     rows = tuple(registered((begun.added,), at_once=False).values()) if copied else begun.added
     rounds = batches(rows, said, name, five=five, again=row.again)
     ids: dict[str, int] = {}
     for batch in rounds:
-        ids = numbered(file, batch, ids)
+        ids = numbered(file, batch, ids, one_by_one=parts(version) < (4, 57))
     at_once = (4, 57) <= parts(version) < (5, 18)  # these come with tokenizers 0.22
     flags, ways = registered(rounds, at_once=at_once), searched(rounds, at_once=at_once)
     last = _of_ids(rounds, ids) if len(frozenset(ids.values())) < len(ids) else {}
@@ -233,7 +211,8 @@ def _filled(begun: Start, said: Given, row: ClassRow, name: str, version: str) -
         cls=name,
         added=tuple(LoadedToken(i, string, flags[string].special, flags[string], ways[string]) for i, string in added),
         special=tuple(every[string] for string in said.special if string in every),
-        size=len(file.vocab) + sum(string not in file.vocab for string in ids),
+        # Up to tokenizers 0.22 the strings are counted, then the entries.
+        size=(file.size if parts(version) >= (5, 18) else len(file.vocab)) + sum(string not in file.vocab for string in ids),
         hollow=begun.hollow,
         pieces=file.vocab if begun.hollow else {},
         roles={**dict.fromkeys(said.blank, ("", unknown)), **roles},

@@ -14,7 +14,7 @@ from bot.analyze.model import sentencepiece, tiktoken
 from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.given import RefusedError, Stated, json_error
-from bot.analyze.model.merges import taken_merge
+from bot.analyze.model.merges import stray_line, taken_merge
 from bot.analyze.model.tokenizer_classes import FILE, ClassRow
 from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile
 from bot.analyze.model.tokens import refusal, tokenizer_file
@@ -23,6 +23,7 @@ from bot.answer import Known, Missing, Unknown
 
 _FILE = "tokenizer.json"
 _TABLES = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+_SLOW = ("LlamaTokenizerFast", "T5TokenizerFast", "MT5TokenizerFast")
 _LLAMA = ("LlamaTokenizer", "LlamaTokenizerFast")
 # Without tokenizer.json, files of these names are looked for, whatever the class says; tiktoken.model from 5.3 on.
 _OTHERS = (re.compile(r"tekken\.json|tokenizer\.model\.*"), re.compile(r"tekken\.json|tokenizer\.model\.*|tiktoken\.model"))
@@ -75,18 +76,22 @@ def start(model: Model, name: str, row: ClassRow, said: Stated, version: str) ->
         return Unknown(f"tokenizer.json {file.reason}", file.places)
     if isinstance(file, Missing) or not model.has(_FILE):
         return _without_file(model, name, row, said, at)
+    if at < (5,) and name in _SLOW and said.values.get("add_prefix_space") is not None:
+        # It is then made from the slow one (models/llama/tokenization_llama_fast.py:155, models/t5/tokenization_t5_fast.py:117 in 4.46.3).
+        slow = next(iter(row.files), "")
+        if model.has(slow):
+            return Unknown(f"{name} is made from {slow} where add_prefix_space is stated, which is not modelled")
+        raise RefusedError(f"{name} asks for {slow} where add_prefix_space is stated", "ValueError")
+    if isinstance(file.value, NotTokenizer) and len(row.refuses) > 1:
+        return Unknown(f"what {name} asks for before it reads tokenizer.json is not modelled")
     begun = (
         _whole(model, file.value, builds=row.kind == "built") if row.kind == "file" or at < (5, 4) else _built(model, file.value)
     )
-    if isinstance(begun, Start) and name == "LlamaTokenizerFast" and said.values.get("add_prefix_space") is not None:
-        # It is then made from the slow one (models/llama/tokenization_llama_fast.py:155 in 4.57.6).
-        if model.has("tokenizer.model"):
-            return Unknown(
-                "LlamaTokenizerFast is made from tokenizer.model where add_prefix_space is stated, which is not modelled"
-            )
-        raise RefusedError("LlamaTokenizerFast asks for tokenizer.model where add_prefix_space is stated", "ValueError")
-    if isinstance(begun, Start) and (part := next((p for p in row.needs if getattr(begun.file.parts, p) is None), "")):
-        raise RefusedError(f"tokenizer.json has no {part}", "TypeError")
+    kind = "list" if isinstance(begun, Start) and begun.file.scored else "table"
+    if isinstance(begun, Start) and kind in row.refuses:
+        if not row.refuses[kind]:
+            return Unknown(f"{name} refuses most vocabularies that are a {kind}", (model.place(_FILE),))
+        raise RefusedError(f"the vocabulary of tokenizer.json is a {kind}, which {name} does not take", row.refuses[kind])
     return begun
 
 
@@ -108,7 +113,8 @@ def _built(model: Model, file: TokenizerFile | NotTokenizer) -> Start | Unknown:
         if isinstance(document, Known) and not isinstance(document.value, Document):
             raise RefusedError(f"tokenizer.json {document.value.message}", json_error(document.value))
         whole = isinstance(document, Known) and isinstance(document.value, Document) and isinstance(document.value.value, dict)
-        raise RefusedError(f"tokenizer.json {file.message}", "Exception" if whole else "AttributeError")
+        odd = whole and not isinstance(model.mapping(_FILE).get("model", {}), dict)
+        raise RefusedError(f"tokenizer.json {file.message}", "Exception" if whole and not odd else "AttributeError")
     refused = refusal(model)
     if refused and refused[0] != "/model/merges":
         raise RefusedError(f"tokenizer.json is refused by the tokenizers library: {refused[1]}", "Exception")
@@ -143,7 +149,7 @@ def _without_file(model: Model, name: str, row: ClassRow, said: Stated, at: tupl
         vocab = model.mapping("vocab.json")
         if not vocab or not all(isinstance(i, int) for i in vocab.values()):
             return Unknown("vocab.json could not be read")
-        return Start(TokenizerFile(vocab, len(vocab), ()))
+        return _stray_merges(model, vocab, at) or Start(TokenizerFile(vocab, len(vocab), ()))
     if any(model.has(key) for key in row.files):
         return Unknown(f"what {name} makes of {' and '.join(key for key in row.files if model.has(key))} is not modelled")
     if row.empty:
@@ -152,6 +158,23 @@ def _without_file(model: Model, name: str, row: ClassRow, said: Stated, at: tupl
     if row.minimal is None:
         return Unknown(f"there is no vocabulary file, and what {name} starts with is not known")
     return Start(TokenizerFile({}, 0, ()), hollow=True, minimal=row.minimal)
+
+
+def _stray_merges(model: Model, vocab: dict[str, int], at: tuple[int, ...]) -> Unknown | None:
+    """Why it is not known what the merges of merges.txt come to; None where they fit. Raises RefusedError where the library does."""
+    text = model.text("merges.txt")
+    if not isinstance(text, Known):
+        return Unknown(f"merges.txt {text.reason if isinstance(text, Unknown) else 'is not there'}", text.places)
+    lines = text.value.split("\n")
+    headed = lines[0].startswith("#version")
+    # 4.x passes over the first and the last line whatever they are (4.57.6 models/gpt2/tokenization_gpt2.py:148).
+    plain = not at < (5,) or (headed and lines[-1] == "")
+    rows = [line for line in lines[headed:] if line]
+    if not plain or any(row.count(" ") != 1 or len(row.split()) != 2 or row.startswith("#version") for row in rows):
+        return Unknown("merges.txt has lines that versions read in different ways", (model.place("merges.txt"),))
+    if stray := stray_line(rows, vocab):
+        raise RefusedError(f"merges.txt is refused by the tokenizers library: {stray}", "Exception")
+    return None
 
 
 def _vocabulary_file(model: Model, row: ClassRow, at: tuple[int, ...]) -> str | Unknown:
