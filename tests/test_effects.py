@@ -224,7 +224,7 @@ def test_rows_of_trusted_code_say_so(tmp_path: Path) -> None:
         for engines, before, after in rows(changed(tmp_path, other, "transformers", "vllm", snapshot="kimi"))
     }
     assert told["transformers `generate()` 5.24.0"] == ("stops on `<|im_end|>` 163586", "stops on `[EOS]` 163585")
-    assert "vLLM 0.33.0, with `trust_remote_code`" in told
+    assert "vLLM 0.33.0, with `trust_remote_code` (read in the source, not run)" in told
 
 
 def test_engines_that_agree_are_one_row_and_versions_a_range(tmp_path: Path) -> None:

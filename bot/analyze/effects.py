@@ -9,11 +9,12 @@ from bot.analyze.engines.choice import Chosen
 from bot.analyze.engines.prediction import Prediction, prediction
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import texts_of
-from bot.analyze.records import EngineChange, Unchecked
+from bot.analyze.records import Confidence, EngineChange, Unchecked
 from bot.answer import Answer, Known, Missing, Unknown, shown
 from bot.place import Place
 
 TEMPLATE = "template.sha256"
+_SURENESS: tuple[Confidence, ...] = ("certain", "likely", "guess")
 # What has to load before anything else can be asked.
 _FIRST = ("loads.config", "loads.tokenizer")
 # The fields whose change is behaviour, each with what it is about; the others only tell how an engine gets there.
@@ -90,7 +91,7 @@ def _fields(before: Prediction, after: Prediction, base: Model, head: Model) -> 
             before_why=_why(before, field),
             after_why=_why(after, field),
             with_remote_code=field in before.with_remote_code or field in after.with_remote_code,
-            confidence="certain" if before.sure(field) == after.sure(field) == "certain" else after.confidence,
+            confidence=_of_both(before.sure(field), after.sure(field)),
         )
 
 
@@ -164,6 +165,11 @@ def _why(side: Prediction, field: str) -> str:
 
 def _places(answer: Answer[Any]) -> tuple[Place, ...]:
     return () if isinstance(answer, Missing) else answer.places
+
+
+def _of_both(one: Confidence, other: Confidence) -> Confidence:
+    """What can be said of both sides together."""
+    return _SURENESS[max(_SURENESS.index(one), _SURENESS.index(other))]
 
 
 def _merged(one: EngineChange, other: EngineChange) -> EngineChange:

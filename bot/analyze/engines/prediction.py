@@ -31,7 +31,9 @@ class Prediction(msgspec.Struct, frozen=True):
     compared: frozenset[str] = frozenset()
 
     def sure(self, field: str) -> Confidence:
-        """The confidence of one field."""
+        """The confidence of one field: what trusted code does was never run, for it is the repository's own."""
+        if field in self.with_remote_code:
+            return "guess" if self.confidence == "guess" else "likely"
         return "certain" if field in self.compared else self.confidence
 
     @property
