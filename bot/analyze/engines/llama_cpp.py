@@ -1,6 +1,6 @@
 """llama.cpp: what the conversion to GGUF takes from a folder, and on which tokens the runtime stops.
 
-Sources: gguf-py as in gguf_vocab.py (run), the converter and the runtime as in llama_cpp_stops.py (read). generation_config.json is not asked.
+Sources: gguf-py as in rules/llama_cpp/gguf_vocab.py (run), the converter and the runtime as in rules/llama_cpp/stops.py (read). generation_config.json is not asked.
 """
 
 import hashlib

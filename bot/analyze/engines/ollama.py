@@ -1,9 +1,9 @@
 """Ollama: what `ollama create` makes of a folder of safetensors, and what a chat with it stops on.
 
-Source: ollama/ollama at fb30760 (2026-08-21, after release 0.32.7). The conversion is in ollama_files.py. A chat goes to llama-server (b10488) with the
+Source: ollama/ollama at fb30760 (2026-08-21, after release 0.32.7). The conversion is in rules/ollama/files.py. A chat goes to llama-server (b10488) with the
 template of the GGUF file (server/routes.go:2357), unless a renderer of the architecture (server/create.go:793) or one of Ollama's own templates, less than
 100 edits away from it (template/template.go:72), takes its place. chat_template.jinja and config.json's ids are not read; ids of
-generation_config.json count for GLM-4.7-Flash alone (convert_glm4moelite.go:89). Stops are read in llama.cpp's src/llama-vocab.cpp, as in llama_cpp_stops.py.
+generation_config.json count for GLM-4.7-Flash alone (convert_glm4moelite.go:89). Stops are read in llama.cpp's src/llama-vocab.cpp, as in rules/llama_cpp/stops.py.
 """
 
 import hashlib

@@ -2,7 +2,7 @@
 
 Source: sglang 0.5.23 with transformers 5.19.0 (run without an accelerator). srt/managers/schedule_batch.py:1855: a request ends on the ids of config.json and
 generation_config.json together, the tokenizer's EOS and a few named tokens; srt/constrained/xgrammar_backend.py:233: the grammar of structured output gets
-those of the two files only. Older releases: see sglang_releases.py.
+those of the two files only. Older releases: see rules/sglang/releases.py.
 """
 
 from typing import Any, cast

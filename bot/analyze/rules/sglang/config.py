@@ -1,7 +1,7 @@
 """What sglang makes of config.json and generation_config.json: whether it starts with them, the ids that they give, the defaults for sampling.
 
 Source: sglang 0.5.23 with transformers 5.19.0, utils/hf_transformers/config.py:150-360, common.py:697-731, configs/model_config.py:2190-2238 (run).
-Older releases: see sglang_releases.py.
+Older releases: see releases.py.
 """
 
 from math import isfinite

@@ -25,7 +25,7 @@ class Release(msgspec.Struct, frozen=True):
     """One release, by its `name`.
 
     `pin` is the version of transformers that it requires, `transformers` the nearest that is modelled. `tables` are the releases whose
-    configuration classes were run (see sglang_types.py); of two, one older and one newer, what both agree on holds. `always` are the tokens that stop every request once they are added.
+    configuration classes were run (see types.py); of two, one older and one newer, what both agree on holds. `always` are the tokens that stop every request once they are added.
     `builtin` are the model types with a conversation of sglang's own, None where that was not looked up.
     `generation` says whether generation_config.json is read, `sampling` whether it gives defaults for sampling.
     `tokenizer` is what follows AutoTokenizer: "" nothing, "trusting" a second try that runs the repository's code, "declared" one by the declared class.
