@@ -25,6 +25,7 @@ _DTYPES = {
     *("float16", "float32", "float64", "bfloat16", "half", "float", "double", "int8", "int16", "int32", "int64", "uint8", "bool"),
     *("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"),
 }
+_NO_DTYPES = {"auto", "bf16", "fp16", "fp32", "fp8", "f16", "f32"}  # names that people write, which PyTorch 2.13.0 has not
 # What classes before 5.4 reckon with: a value of another type may make them raise.
 _RECKONED = {
     *("hidden_size", "num_attention_heads", "num_key_value_heads", "num_hidden_layers", "head_dim", "layer_types", "num_labels"),
@@ -122,8 +123,12 @@ def _values(part: _Part, version: str) -> Iterator[Fault]:
         yield Fault((*part.path, "model_type"), "ValueError" if at >= (5, 20) else "KeyError")
     key = next((key for key in ("dtype", "torch_dtype") if values.get(key) is not None and (key != "dtype" or at >= (4, 56))), "")
     name = values.get(key)
-    if isinstance(name, str) and name not in _DTYPES and not name.isidentifier():
+    if isinstance(name, str) and no_dtype(name):
         yield Fault((*part.path, key), "AttributeError")  # getattr(torch, name)
+    if at >= (4, 56) and isinstance(name, list) and "." not in str(cast("list[Any]", name)):
+        yield Fault(
+            (*part.path, key), "IndexError"
+        )  # as below (5.24.0 configuration_utils.py:1407), but numbers and objects are let pass
     if at < (4, 56) and values.get("torch_dtype") is not None and not isinstance(name, str) and "." not in str(name):
         yield Fault(
             (*part.path, "torch_dtype"), "IndexError"
@@ -137,6 +142,16 @@ def _values(part: _Part, version: str) -> Iterator[Fault]:
         yield Fault((*part.path, "id2label"), "ValueError")
     if (5, 5) <= at < (5, 6) and part.kind == "gemma4_text" and not _layered(values):
         yield Fault((*part.path, "num_hidden_layers"), "KeyError")
+
+
+def is_dtype(name: str) -> bool:
+    """Whether PyTorch surely has a type of that name."""
+    return name in _DTYPES
+
+
+def no_dtype(name: str) -> bool:
+    """Whether PyTorch surely has nothing of that name."""
+    return name not in _DTYPES and (name in _NO_DTYPES or not name.isidentifier())
 
 
 def _integer(text: str) -> bool:

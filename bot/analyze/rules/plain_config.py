@@ -8,10 +8,12 @@ from typing import Any, cast
 
 from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model
+from bot.analyze.rules.config_faults import is_dtype, no_dtype
 from bot.analyze.tables import parts
 from bot.answer import Answer, Known, Unknown
 
-_STRICT = (5, 4)
+_STRICT, _COMPARED = (5, 4), (5, 12)  # ids of tokens were not held against the vocabulary in 5.8.1
+_INNER = ("text_config", "decoder", "generator", "text_encoder", "language_config", "llm_config", "thinker_config")
 _FIELD = "StrictDataclassFieldValidationError"
 # Kinds of rope settings that ask for the length of the model, which the plain class has not.
 _MEASURED = ("yarn", "longrope", "llama3")
@@ -51,6 +53,13 @@ def _of_object(config: dict[str, Any], at: tuple[int, ...], model: Model) -> Ans
     where = (model.place("config.json"),)
     if config.get("quantization_config") is not None and not isinstance(config["quantization_config"], dict):
         return Known("AttributeError", where)
+    dtype: Any = next((config[key] for key in ("dtype", "torch_dtype") if config.get(key) is not None), None)
+    if isinstance(dtype, list) and "." not in str(cast("list[Any]", dtype)):
+        return Known("IndexError", where)
+    if isinstance(dtype, str) and no_dtype(dtype):
+        return Known("AttributeError", where)
+    if isinstance(dtype, str) and not is_dtype(dtype):
+        return Unknown(f"PyTorch may or may not have a type {dtype}", where)
     if at < _STRICT:
         return Known(None, where)
     for key, kinds in _TYPES.items():
@@ -63,7 +72,18 @@ def _of_object(config: dict[str, Any], at: tuple[int, ...], model: Model) -> Ans
         and count != len(cast("list[Any]", layers))
     ):
         return Known("StrictDataclassClassValidationError", (model.place("config.json", "/layer_types"),))
+    size = config.get("vocab_size")
+    if at >= _COMPARED and size is not None and not isinstance(size, int | float) and any(map(_is_id, config.items())):
+        # 5.24.0 configuration_utils.py, validate_token_ids; of a composite configuration it is the inner one that is looked at.
+        if any(isinstance(config.get(key), dict) for key in _INNER):
+            return Unknown("vocab_size is no number, beside a configuration within", (model.place("config.json", "/vocab_size"),))
+        return Known("StrictDataclassClassValidationError", (model.place("config.json", "/vocab_size"),))
     return _of_rope(config, at, model)
+
+
+def _is_id(item: tuple[str, Any]) -> bool:
+    """Whether a setting is an id of a token, which is held against the size of the vocabulary."""
+    return item[0].endswith("_token_id") and isinstance(item[1], int) and item[1] >= 0
 
 
 def _of_rope(config: dict[str, Any], at: tuple[int, ...], model: Model) -> Answer[str | None]:
