@@ -7,6 +7,7 @@ Older releases do the same (read: 0.8.5 config.py:1181-1230 and sampling_params.
 """
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from bot.analyze.rules.vllm.config import Settings
 from bot.analyze.rules.vllm.release import Release
 from bot.analyze.tables import parts
 from bot.answer import Answer, Known, Missing, Unknown
+from bot.place import Place
 
 NAME = "generation_config.json"
 # The settings that become defaults (config/model.py:1884-1894); those of OTHERS, with the release since when they count, are no attributes of
@@ -55,7 +57,7 @@ def generation(model: Model, config: Answer[str | None], release: Release, trans
             return Generation(Known(value=False, places=there), Known(None, there), Known(None, there))
         listed = generation_ids(model)
         ids: Answer[Any] = Known((), there) if listed is None or isinstance(listed, Missing) else listed
-        return Generation(Known(value=True, places=there), ids, Known(_of_file(model.mapping(NAME), release, five=five), there))
+        return Generation(Known(value=True, places=there), ids, _finite(_of_file(model.mapping(NAME), release, five=five), there))
     if isinstance(document, Known) and _link(model):
         link = Unknown(f"{NAME} holds a path, as a symbolic link does that was checked out as text", there)
         return Generation(link, link, link)
@@ -69,6 +71,13 @@ def generation(model: Model, config: Answer[str | None], release: Release, trans
     if config.value is not None or generation_config_refused(from_config, five=five) is not None:
         return Generation(loads, Known(None, where), Known(None, where))
     return Generation(loads, _ids_of_config(model), _sampling_of_config(model, five=five))
+
+
+def _finite(settings: dict[str, Any], places: tuple[Place, ...]) -> Answer[dict[str, Any] | None]:
+    """The settings, where JSON can state them."""
+    if any(isinstance(value, float) and not isfinite(value) for value in settings.values()):
+        return Unknown("a setting is no finite number, which JSON cannot state", places)
+    return Known(settings, places)
 
 
 def _parses(model: Model) -> bool:
@@ -140,4 +149,4 @@ def _sampling_of_config(model: Model, *, five: bool) -> Answer[dict[str, Any] | 
     settings: dict[str, Any] = {}
     for holder in () if five else reversed(found):
         settings |= {key: value for key in SETTINGS if (value := holder.values.get(key)) is not None}
-    return Known(_named({key: settings[key] for key in SETTINGS if key in settings}, five=five), (model.place(FILE),))
+    return _finite(_named({key: settings[key] for key in SETTINGS if key in settings}, five=five), (model.place(FILE),))

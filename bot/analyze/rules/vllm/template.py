@@ -6,7 +6,6 @@ The order is the same in 0.8.5 (entrypoints/chat_utils.py:327), 0.23.0 (renderer
 templates of its own.
 """
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -14,6 +13,7 @@ from bot.analyze.model.config import FILE
 from bot.analyze.model.folder import Model
 from bot.analyze.model.templates import DEFAULT, NAMED_FOLDER, Template, of_tokenizer, place_of, sources
 from bot.analyze.rules.content_format import content_format
+from bot.analyze.rules.template_fields import digest, text
 from bot.analyze.rules.vllm import config as vllm_config
 from bot.analyze.rules.vllm.release import Release
 from bot.answer import Answer, Known, Unknown
@@ -40,25 +40,20 @@ def template_fields(model: Model, release: Release) -> dict[str, Answer[Any]]:
         return dict.fromkeys((SHA, FORMAT), own)
     fields = _of(model, default, release)
     tools = named.get(_WITH_TOOLS)
-    if tools is not None and (default is None or tools.text != default.text):
-        fields["template.sha256_with_tools"] = Known(digest(tools.text), (place_of(model, tools),))
+    if tools is not None and (default is None or text(tools) != text(default)):
+        fields["template.sha256_with_tools"] = Known(digest(tools), (place_of(model, tools),))
     if named and not _single(found.files, model):
         places = tuple(place_of(model, template) for template in named.values())
-        fields[NAMED] = Known({name: digest(template.text) for name, template in sorted(named.items())}, places)
+        fields[NAMED] = Known({name: digest(template) for name, template in sorted(named.items())}, places)
     return fields
-
-
-def digest(text: str) -> str:
-    """The sha256 of a template."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _of(model: Model, default: Template | None, release: Release) -> dict[str, Answer[Any]]:
     if default is None:
         return {SHA: Known(None), FORMAT: Known(None)}
     place = (place_of(model, default),)
-    way = content_format(default.text, release.version)
-    return {SHA: Known(digest(default.text), place), FORMAT: Known(way.value, place) if isinstance(way, Known) else way}
+    way = content_format(text(default), release.version)
+    return {SHA: Known(digest(default), place), FORMAT: Known(way.value, place) if isinstance(way, Known) else way}
 
 
 def _single(files: tuple[Template, ...], model: Model) -> bool:
@@ -73,7 +68,7 @@ def _processors(model: Model, of_tokenizer: Template | None) -> Template | Unkno
     found = sources(model)
     own = next((each for each in reversed(found.processor) if each.name == DEFAULT), None)
     several = any(each.file.startswith(NAMED_FOLDER) for each in found.files)
-    if (own is None and not several) or (own is not None and of_tokenizer is not None and own.text == of_tokenizer.text):
+    if (own is None and not several) or (own is not None and of_tokenizer is not None and text(own) == text(of_tokenizer)):
         return of_tokenizer
     if _names_processor(model):
         return Unknown("it depends on whether the processor loads", (place_of(model, own) if own else model.place(FILE),))
