@@ -31,7 +31,8 @@ LEAST = {
     "template.content_format": 0.95,
 }
 FIELDS = (
-    *("loads.config", "loads.tokenizer", "loads.generation_config", "errors.tokenizer.type", "tokenizer_class"),
+    *("loads.config", "loads.tokenizer", "loads.generation_config", "errors.config.type", "errors.tokenizer.type"),
+    *("tokenizer_class", "eos_token", "bos_token", "pad_token"),
     *("eos_token_id", "bos_token_id", "pad_token_id", "stops", "stops_in_grammar", "template.sha256", "template.named"),
     *("template.content_format", "sampling_defaults", "quantization", "max_model_len", "dtype", "all_special_ids"),
     *("added_tokens", "len_tokenizer", "encode", "tokenizer_file", "token_postproc", "stop_str", "stop_token_ids"),

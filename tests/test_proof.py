@@ -130,6 +130,13 @@ def test_a_load_that_this_machine_refuses_is_no_error_of_ours() -> None:
     assert "could not be loaded on this machine (ModuleNotFoundError)" in tried.unchecked[0].reason
 
 
+def test_a_type_that_only_torch_refuses_is_no_error_of_ours(tmp_path: Path) -> None:
+    settings = {"config.json": {"dtype": "bf16"}}  # torch.bfloat16 is what it is called
+    proof, unchecked = changed(tmp_path, {**settings, "chat_template.jinja": "{{ messages }}"}, base=settings)
+    assert [each for each in proof if not each.agrees] == []
+    assert any("may need torch to fail" in row.reason for row in unchecked)
+
+
 # What the records of the same version say is what is found here.
 
 

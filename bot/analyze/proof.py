@@ -23,6 +23,8 @@ _TEMPLATES = "additional_chat_templates"
 
 # What ends a load that this machine or our limits forbid, and no rule of the engine.
 _OF_THIS_MACHINE = ("ImportError", "ModuleNotFoundError", "PermissionError", "MemoryError")
+# A type of the weights that torch does not have raises where torch is installed, as it is for everybody who loads weights; the process that proves has none.
+_OF_TORCH = "AttributeError"
 _MOST_SHOWN = 4
 _LONGEST = 70
 
@@ -129,6 +131,9 @@ def not_tried(job: Job, version: str, reason: str, *, changed: bool = False) -> 
 
 def _untried(predicted: Mapping[str, Any], real: Real) -> Iterator[tuple[str, str]]:
     """The steps whose end says something of this machine only, each with the reason."""
+    for step in ("config", "tokenizer"):
+        if _at(predicted, f"errors.{step}.type")[1] == _OF_TORCH and step not in real.failed:
+            yield step, f"the {step} may need torch to fail, which is not loaded here"
     for step, error in real.failed.items():
         expected = _at(predicted, f"errors.{step}.type")[1]
         loads = _at(predicted, f"loads.{step}")[1]

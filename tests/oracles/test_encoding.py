@@ -7,17 +7,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
 import transformers
 from transformers import AutoTokenizer
 
-from bot.analyze.model.folder import Model
-from bot.analyze.model.picks import OF_SERVERS
-from bot.analyze.rules.encoding import encoded, encoded_by_sglang, encoded_by_webllm
-from bot.answer import Answer, Known, Unknown
-from tests.conftest import SHARED
-from tests.models import model, model_of
-from tests.oracles.records import folder_of
+from bot.analyze.rules.encoding import encoded
+from bot.answer import Known, Unknown
+from tests.models import model
 from tests.oracles.tokenizer_folders import TEXTS, folder
 from tools import tokenizer_backends
 
@@ -49,43 +44,6 @@ def test_texts_become_what_transformers_makes_of_them() -> None:
     assert wrong == []
     assert counts["real"] > 0.7 * FOLDERS
     assert counts["known"] > 0.88 * counts["real"], counts
-
-
-@pytest.mark.needs("shared")
-@pytest.mark.parametrize(
-    "engine",
-    [f"transformers-{version}" for version in ("4.46.3", "4.57.6", "5.0.0", "5.5.0", "5.15.1", "5.24.0")]
-    + ["vllm-0.33.0", "sglang-0.5.23", "webllm-0.2.86"],
-)
-def test_texts_become_what_a_record_of_a_real_engine_says(engine: str) -> None:
-    probes: dict[str, Any] = json.loads((SHARED / "golden/probes.json").read_text("utf-8"))
-    texts = tuple(probes["texts"])
-    counts: Counter[str] = Counter()
-    wrong: list[str] = []
-    for path in sorted((SHARED / "golden" / engine).glob("*.json")):
-        record: dict[str, Any] = json.loads(path.read_text("utf-8"))
-        if "encode" not in record:
-            continue
-        counts["all"] += 1
-        answer = answered(engine, model_of(folder_of(path.stem)), texts)
-        if isinstance(answer, Known):
-            counts["known"] += 1
-            wrong += [] if answer.value == record["encode"] else [path.stem]
-    assert wrong == []
-    assert counts["known"] >= 0.8 * counts["all"], counts
-
-
-def answered(engine: str, folder: Model, texts: tuple[str, ...]) -> Answer[dict[str, list[int]]]:
-    name, _, version = engine.rpartition("-")
-    match name:
-        case "webllm":
-            return encoded_by_webllm(folder, texts)
-        case "sglang":
-            return encoded_by_sglang(folder, texts)
-        case "vllm":
-            return encoded(folder, OF_SERVERS, texts)
-        case _:
-            return encoded(folder, version, texts)
 
 
 def test_the_table_of_what_classes_build_is_that_of_the_installed_version() -> None:

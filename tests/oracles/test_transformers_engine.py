@@ -2,12 +2,10 @@
 
 import hashlib
 import json
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import huggingface_hub.constants
-import msgspec
 import pytest
 import transformers
 from hypothesis import HealthCheck, given, settings
@@ -20,7 +18,6 @@ from bot.analyze.rules.generation import SAMPLING, sampling_defaults, stops
 from bot.analyze.rules.template_fields import template_fields
 from bot.answer import Known, Unknown, shown
 from tests.models import model, model_of
-from tests.oracles.records import folder_of
 from tests.oracles.test_generation_config import FILES
 
 NEWEST = transformers.__version__
@@ -51,31 +48,6 @@ def got(record: dict[str, Any], field: str) -> Any:
     for part in field.split("."):
         value = value.get(part, ...) if isinstance(value, dict) else ...
     return value
-
-
-@pytest.mark.needs("shared")
-@pytest.mark.parametrize("version", RUN)
-def test_known_answers_are_those_of_the_records(version: str, shared: Path, record_property: Any) -> None:
-    wrong: list[Any] = []
-    asked, known = Counter[str](), Counter[str]()
-    for path in sorted((shared / "golden" / f"transformers-{version}").glob("*.json")):
-        record = json.loads(path.read_text("utf-8"))
-        folder = msgspec.structs.replace(model_of(folder_of(record["snapshot"])), literal=True)
-        fields = engine.of_files(folder, version) | template_fields(folder, version)
-        error = fields.get("errors.config.type", Known(None))
-        assert not isinstance(error, Known) or error.value == got(record, "errors.config.type") or error.value is None
-        for field in FIELDS:
-            real = got(record, field)
-            if real is ...:
-                continue
-            asked[field] += 1
-            answer = fields.get(field)
-            if isinstance(answer, Known):
-                known[field] += 1
-                wrong += [] if shown(answer) == real else [(record["snapshot"], field, real, shown(answer))]
-    record_property("fields", dict(known))
-    assert wrong == []
-    assert {field: known[field] for field in asked if known[field] < LOWEST.get(field, 0.98) * asked[field]} == {}
 
 
 @settings(derandomize=True, max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
