@@ -495,4 +495,4 @@ def test_the_chosen_engines_and_proof_are_handed_on(job: Job, origin: ModelRepos
 
     step = job.run("workflow_dispatch", content, **revisions, engines="vlm", sha=origin.sha("change"))
     assert step.status == 2
-    assert "setting engines: engine 'vlm': 'vlm' is not modelled; did you mean vllm?" in step.told("error")[0]
+    assert "setting engines: engine 'vlm' is not modelled; did you mean vllm?" in step.told("error")[0]

@@ -29,6 +29,7 @@ def test_what_is_written_names_modelled_versions() -> None:
     ]
     assert names(choose(["transformers@all"])) == [f"transformers@{v}" for v in every["transformers"]]
     assert len(choose(["all"])) == sum(map(len, every.values()))
+    assert names(choose(["vLLM >= 0.31"])) == ["vllm@0.31.0", "vllm@0.33.0"]
     assert choose(["transformers", "vllm", "vllm"]) == choose(["vllm", "transformers"])
     assert [each.engine.ID for each in newest()] == list(every)
     assert {each.engine.ID for each in compared()} == set(every)
@@ -44,7 +45,10 @@ def test_an_alias_is_the_version_it_stands_for() -> None:
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("vlm", "engine 'vlm': 'vlm' is not modelled; did you mean vllm?"),
+        ("vlm", "engine 'vlm' is not modelled; did you mean vllm?"),
+        ("vllm,sglang", "engine 'vllm,sglang' is not modelled; name one engine at a time"),
+        ("", "engine '' is not modelled; there are "),
+        ("x" * 5000, "is not modelled; there are "),
         ("zebra", "there are "),
         ("vllm@9.9", "vllm 9.9 is not modelled; modelled are "),
         ("vllm>9", "engine 'vllm>9': no modelled version lies there; modelled are "),
@@ -62,6 +66,8 @@ def test_what_cannot_be_asked_is_refused_in_one_line(written: str, said: str) ->
 def test_a_move_between_versions_needs_one_of_each_engine() -> None:
     (pair,) = in_pairs(["transformers@4.57"], ["transformers@5.24"])
     assert [each.version for each in pair] == ["4.57.6", "5.24.0"]
+    with pytest.raises(UsageError, match="--engine-after vllm: say with --engine which version is in use now"):
+        in_pairs([], ["vllm"])
     with pytest.raises(UsageError, match="vllm is named once only"):
         in_pairs(["transformers", "vllm"], ["transformers"])
     with pytest.raises(UsageError, match="one version of transformers is needed"):

@@ -23,8 +23,6 @@ _TEMPLATES = "additional_chat_templates"
 
 # What ends a load that this machine or our limits forbid, and no rule of the engine.
 _OF_THIS_MACHINE = ("ImportError", "ModuleNotFoundError", "PermissionError", "MemoryError")
-# A type of the weights that torch does not have raises where torch is installed, as it is for everybody who loads weights; the process that proves has none.
-_OF_TORCH = "AttributeError"
 _MOST_SHOWN = 4
 _LONGEST = 70
 
@@ -48,13 +46,15 @@ class Real(NamedTuple):
     """What really happened to a folder.
 
     `answers` has the dotted keys of a prediction, `failed` gives by step the class of the exception that ended it. `lacking` are packages of
-    OPTIONAL that are not installed, `native` says whether the folder has a vocabulary that is read with them.
+    OPTIONAL that are not installed, `native` says whether the folder has a vocabulary that is read with them. `odd_type` says that
+    config.json names a type of weights that is none of the usual ones: one that torch does not have raises where torch is installed.
     """
 
     answers: Mapping[str, Any]
     failed: Mapping[str, str]
     lacking: Collection[str] = ()
     native: bool = False
+    odd_type: bool = False
 
 
 def is_tokenizer_file(name: str) -> bool:
@@ -132,8 +132,8 @@ def not_tried(job: Job, version: str, reason: str, *, changed: bool = False) -> 
 def _untried(predicted: Mapping[str, Any], real: Real) -> Iterator[tuple[str, str]]:
     """The steps whose end says something of this machine only, each with the reason."""
     for step in ("config", "tokenizer"):
-        if _at(predicted, f"errors.{step}.type")[1] == _OF_TORCH and step not in real.failed:
-            yield step, f"the {step} may need torch to fail, which is not loaded here"
+        if real.odd_type and _at(predicted, f"loads.{step}")[1] is False and step not in real.failed:
+            yield step, f"whether the {step} loads may depend on torch, which is not loaded here"
     for step, error in real.failed.items():
         expected = _at(predicted, f"errors.{step}.type")[1]
         loads = _at(predicted, f"loads.{step}")[1]

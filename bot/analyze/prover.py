@@ -24,6 +24,7 @@ from transformers.models.auto import tokenization_auto
 
 from bot.analyze.engines.prediction import Engine, engines
 from bot.analyze.limits import confine
+from bot.analyze.model.config import holders
 from bot.analyze.model.discovery import Pair, pairs
 from bot.analyze.model.folder import Model
 from bot.analyze.model.reader import Reader
@@ -47,6 +48,7 @@ from bot.analyze.tables import field_tables, tables
 from bot.answer import Unknown
 from bot.snapshot import Exchange, File
 
+_TYPES = ("float16", "bfloat16", "float32", "float64")
 _SMALLEST: dict[str, Any] = {
     "config.json": {"model_type": "llama", "eos_token_id": 1, "rope_scaling": None},
     "generation_config.json": {"eos_token_id": [1]},
@@ -160,7 +162,13 @@ def _tried(job: Job, model: Model, engine: Engine, lacking: frozenset[str], refu
         os.fchdir(home)
         os.close(home)
     native = any(is_native(name) for name in model.files)
-    return judge(job, installed, predicted, Real(answers, failed, lacking, native))
+    return judge(job, installed, predicted, Real(answers, failed, lacking, native, _odd_type(alone)))
+
+
+def _odd_type(model: Model) -> bool:
+    """Whether config.json names a type of weights that is none of the usual ones."""
+    values = [holder.values.get(key) for holder in holders(model) for key in ("dtype", "torch_dtype")]
+    return any(isinstance(value, str) and value not in _TYPES for value in values)
 
 
 def _texts(predicted: dict[str, Any]) -> list[str]:

@@ -6,7 +6,7 @@ all of one engine and `all` everything.
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from bot.analyze.engines.prediction import Engine, engines
@@ -41,7 +41,7 @@ def compared() -> tuple[Chosen, ...]:
 
 def choose(written: Iterable[str]) -> tuple[Chosen, ...]:
     """The versions that are written, in the order of engines and versions. Raises UsageError, naming what is modelled."""
-    asked = [chosen for text in written for chosen in _one(text.strip())]
+    asked = [chosen for text in written for chosen in _one("".join(text.split()).lower())]
     every = [Chosen(engine, version) for engine in engines() for version in engine.VERSIONS]
     names = {chosen.name for chosen in asked}
     return tuple(chosen for chosen in every if chosen.name in names)
@@ -55,9 +55,11 @@ def named(names: Iterable[str]) -> tuple[Chosen, ...]:
     )
 
 
-def in_pairs(before: Iterable[str], after: Iterable[str]) -> tuple[tuple[Chosen, Chosen], ...]:
+def in_pairs(before: Sequence[str], after: Sequence[str]) -> tuple[tuple[Chosen, Chosen], ...]:
     """One version of an engine before, another after: what moving from one to the other changes. Raises UsageError."""
     olds, news = choose(before), choose(after)
+    if not olds:
+        raise UsageError(f"--engine-after {after[0]}: say with --engine which version is in use now"[:200])
     for side, chosen in (("--engine", olds), ("--engine-after", news)):
         ids = [each.engine.ID for each in chosen]
         double = next((name for name in ids if ids.count(name) > 1), None)
@@ -86,9 +88,11 @@ def _one(text: str) -> list[Chosen]:
     if name not in by_id:
         near = difflib.get_close_matches(name, by_id, n=1, cutoff=0.6)
         cure = f"did you mean {near[0]}?" if near else f"there are {', '.join(by_id)}"
-        raise UsageError(f"engine {text!r}: {name!r} is not modelled; {cure}")
+        if "," in text:
+            cure = "name one engine at a time"
+        raise UsageError(f"engine {text[:60]!r} is not modelled; {cure}")
     if match is None:
-        raise UsageError(f"engine {text!r} cannot be read; write {name}, {name}@VERSION or {name}>=VERSION")
+        raise UsageError(f"engine {text[:60]!r} cannot be read; write {name}, {name}@VERSION or {name}>=VERSION")
     engine = by_id[name]
     if match["range"]:
         return _in_range(engine, text, match["range"])
@@ -103,7 +107,7 @@ def _of_version(engine: Engine, version: str) -> list[Chosen]:
     version = aliases(engine).get(version, version)
     found = [each for each in engine.VERSIONS if each == version or each.startswith((f"{version}.", f"{version}-"))]
     if not found:
-        raise UsageError(f"{engine.ID} {version} is not modelled; modelled are {', '.join(engine.VERSIONS)}")
+        raise UsageError(f"{engine.ID} {version[:40]} is not modelled; modelled are {', '.join(engine.VERSIONS)}")
     return [Chosen(engine, found[-1])]
 
 
@@ -111,12 +115,12 @@ def _in_range(engine: Engine, text: str, written: str) -> list[Chosen]:
     bounds = [_BOUND.fullmatch(part.strip()) for part in written.split(",")]
     if not all(bounds):
         raise UsageError(
-            f"engine {text!r}: the range cannot be read; write {engine.ID}>=VERSION or {engine.ID}>=VERSION,<VERSION"
+            f"engine {text[:60]!r}: the range cannot be read; write {engine.ID}>=VERSION or {engine.ID}>=VERSION,<VERSION"
         )
     limits = [(bound[1], _number(bound[2])) for bound in bounds if bound]
     found = [Chosen(engine, v) for v in engine.VERSIONS if all(_within(_number(v), sign, limit) for sign, limit in limits)]
     if not found:
-        raise UsageError(f"engine {text!r}: no modelled version lies there; modelled are {', '.join(engine.VERSIONS)}")
+        raise UsageError(f"engine {text[:60]!r}: no modelled version lies there; modelled are {', '.join(engine.VERSIONS)}")
     return found
 
 
