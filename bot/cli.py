@@ -1,6 +1,7 @@
 """The command line: every option's parser and help, and which view is printed."""
 
 import argparse
+import contextlib
 import io
 import os
 import sys
@@ -285,17 +286,24 @@ def run() -> int:
     except SystemExit as done:  # --help and --version
         return int(done.code or 0)
     except UsageError as error:
-        sys.stderr.write(f"model-repo-drift: {_one_line(error)}\n")
+        _say(f"model-repo-drift: {_one_line(error)}\n")
         return 2
     except CannotLookError as error:
-        sys.stderr.write(f"model-repo-drift: {_one_line(error)}\n")
+        _say(f"model-repo-drift: {_one_line(error)}\n")
         return 3
     except BrokenPipeError:
         return 141
     except Exception:  # noqa: BLE001 - a fault of ours is no finding: it must not end with status 1
-        traceback.print_exc()
-        sys.stderr.write("model-repo-drift: this is a fault in the program; nothing was judged\n")
+        _say(f"{traceback.format_exc()}model-repo-drift: this is a fault in the program; nothing was judged\n")
         return 3
+
+
+def _say(text: str) -> None:
+    """Write to standard error, where there is one: the exit status says the rest."""
+    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
+        with contextlib.suppress(OSError):
+            sys.stderr.write(text)
+            sys.stderr.flush()
 
 
 def _one_line(error: Exception) -> str:

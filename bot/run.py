@@ -49,6 +49,7 @@ def compare(
             repository=repository,
             engines=engines,
             engines_after=engines_after,
+            whole=prove == "always",
         )
         _require_contents(exchange)
         comparison = cell.run(Path(folder), Comparison)

@@ -215,3 +215,10 @@ def test_a_child_that_was_taken_is_not_dismissed() -> None:
     assert taken.poll() is None
     child.end(taken)
     assert taken.poll() is not None
+
+
+def test_a_closed_standard_error_changes_no_status(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"exec {sys.executable} -m bot predict nowhere 2>&-"], cwd=tmp_path, env=environment(), check=False
+    )
+    assert done.returncode == 3

@@ -186,3 +186,12 @@ def test_what_cannot_be_told_comes_last(tmp_path: Path) -> None:
     at = next(number for number, line in enumerate(lines) if line.startswith("may end JSON with"))
     assert "sglang 0.5.23" in lines[at]
     assert lines[at + 1].startswith("cannot be told: ")
+
+
+def test_proof_of_every_model_is_said_also_where_nothing_changed(tmp_path: Path) -> None:
+    write(tmp_path / "model", "chatml", {})
+    assert started(tmp_path, "compare", "model", "model").output.startswith("No model folder differs")
+    ended = started(tmp_path, "compare", "model", "model", "--prove", "always")
+    assert ended.status == 0, ended.errors
+    assert "tried by loading: transformers " in ended.output
+    assert "did what was predicted" in ended.output

@@ -49,6 +49,9 @@ def _parts(comparison: Comparison, *, verbose: bool) -> Iterable[RenderableType]
         yield from _finding(finding, verbose=verbose)
     if verbose:
         yield from _details(comparison)
+    proved = {proof.version for proof in comparison.proof if proof.agrees}
+    if proved and not verbose:
+        yield from _section("tried by loading", [f"{words.listing(sorted(proved))} did what was predicted"], spaced=bool(news))
     unread = words.unread(comparison.unchecked)
     if unread:
         yield from _section("not checked", unread, spaced=bool(news))
