@@ -21,6 +21,7 @@ class File(msgspec.Struct, frozen=True):
     `contents/` that holds the bytes, or is None when they were not taken: then `unread` says why
     they should have been ("" for a file that is never read, such as weights). For a symlink that stays
     inside the tree `content` is that of the file it leads to; `target` is the text of the link.
+    `dangling` is a symlink that leads to no file for certain: to nothing, to a folder or in a circle. One that leaves the tree may lead to one.
     Two files with equal `content` or equal `oid` have equal bytes; only an `oid` "size:N", as large weights in a plain
     folder have, says no more than the size.
     """
@@ -32,6 +33,7 @@ class File(msgspec.Struct, frozen=True):
     content: str | None = None
     unread: str = ""
     target: str = ""
+    dangling: bool = False
 
 
 class Snapshot(msgspec.Struct, frozen=True):

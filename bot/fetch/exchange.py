@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from bot.fetch.links import Tree, reason
+from bot.fetch.links import NowhereError, Tree, reason
 from bot.fetch.selection import Owners, Selection, beside, is_weight, taken
 from bot.fetch.source import Source, UnreadError
 from bot.snapshot import File, Snapshot
@@ -46,7 +46,7 @@ def _snapshot(source: Source, selection: Selection, contents: Contents) -> Snaps
     entries = source.entries()
     tree = Tree(entries)
     owners = Owners({*selection.changed, *selection.unchanged})
-    files = {file.path: file for file in taken(entries, selection)}
+    files = {file.path: _placed(tree, file) for file in taken(entries, selection)}
     sized: list[tuple[int, str, File]] = []
     for file in files.values():
         if not file.unread and (owners.wants(file.path) or beside(file.path, selection.changed)):
@@ -72,6 +72,18 @@ def _snapshot(source: Source, selection: Selection, contents: Contents) -> Snaps
         except UnreadError as why:
             files[path] = msgspec.structs.replace(file, unread=str(why))
     return Snapshot(source.label, source.sha, tuple(files.values()), selection.unchanged)
+
+
+def _placed(tree: Tree, file: File) -> File:
+    """Mark a symbolic link that leads to no file."""
+    if file.kind == "symlink":
+        try:
+            tree.follow(file)
+        except NowhereError:
+            return msgspec.structs.replace(file, dangling=True)
+        except UnreadError:
+            return file  # it may lead to a file; `_holder` says why that cannot be read
+    return file
 
 
 def _holder(tree: Tree, file: File) -> File:

@@ -3,14 +3,14 @@
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from bot.errors import CannotLookError
 from bot.fetch.links import Tree
 from bot.fetch.selection import ROOT, Owners, beside, candidates
-from bot.fetch.source import UnreadError, printable
+from bot.fetch.source import Source, UnreadError, printable
 from bot.snapshot import File
 
 BLOCK = 1 << 20
@@ -23,6 +23,8 @@ class FolderSource:
 
     `oid` is the sha256 of the bytes for small files and for those whose bytes may matter. For all others, weights above
     all, it is "size:N", which says no more than their size in bytes: reading them would take longer than everything else.
+    After `name_like` it is the id of a git blob instead of the sha256, also of those others that are as large as the
+    other revision's file of the same path.
     """
 
     sha = None
@@ -32,17 +34,30 @@ class FolderSource:
         self._root = folder
         self._where: dict[str, str] = {}
         self._entries: tuple[File, ...] | None = None
-        if not folder.exists():
+        self._other: Source | None = None
+        self._others: dict[str, File] = {}
+        self._owners = Owners({ROOT})
+        try:
+            there, is_folder = folder.exists(), folder.is_dir()
+        except OSError as error:
+            raise CannotLookError(f"{folder} cannot be looked at: {error.strerror}") from error
+        if not there:
             hint = f"; a revision of a git repository is written git:{folder}" if len(folder.parts) == 1 else ""
             raise CannotLookError(f"{folder}: there is no such folder{hint}")
-        if not folder.is_dir():
+        if not is_folder:
             raise CannotLookError(f"{folder} is a file, but a folder with a model in it is needed")
+
+    def name_like(self, commit: Source) -> None:
+        """Identify files as git does, so that those equal to files of `commit` are seen to be. To be called before `entries`."""
+        self._other = commit
+        self._others = {file.path: file for file in commit.entries()}
 
     def entries(self) -> tuple[File, ...]:
         """Return the whole tree. Raises CannotLookError when the folder cannot be listed."""
         if self._entries is None:
             found = sorted(self._walk(), key=lambda file: file.path)
-            wanted = _wanted(found)
+            self._owners = Owners(candidates(found) | {ROOT})
+            wanted = _wanted(found, self._owners)
             self._entries = tuple(self._named(file, wanted=file.path in wanted) for file in found)
         return self._entries
 
@@ -89,17 +104,38 @@ class FolderSource:
         if file.unread:
             return file
         if file.kind == "symlink":
-            return _with_oid(file, hashlib.sha256(os.fsencode(file.target)).hexdigest())
-        if not wanted and (file.size or 0) > SMALL:
-            return _with_oid(file, f"size:{file.size}")
-        digest = hashlib.sha256()
+            target = os.fsencode(file.target)
+            return _with_oid(file, self._identity(len(target), [target]))
+        size = file.size or 0
+        if not wanted and size > SMALL and not self._as_large(file):
+            return _with_oid(file, f"size:{size}")
         try:
             with self._open(file) as blocks:
-                for block in blocks:
-                    digest.update(block)
+                return _with_oid(file, self._identity(size, blocks))
         except UnreadError as reason:
             return File(file.path, file.kind, size=file.size, unread=str(reason))
-        return _with_oid(file, digest.hexdigest())
+
+    def _identity(self, size: int, blocks: Iterable[bytes]) -> str:
+        """Return the sha256 of `size` bytes, or what git calls them, the SHA-1 of a header and the bytes. Raises UnreadError when they are not as many."""
+        digest, seen = hashlib.sha256(), 0
+        if self._other is not None:
+            digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
+        for block in blocks:
+            digest.update(block)
+            seen += len(block)
+        if seen != size:
+            raise UnreadError("changed while it was read")
+        return digest.hexdigest()
+
+    def _as_large(self, file: File) -> bool:
+        """Whether the other revision's file of this path has as many bytes, so that it may be equal, and a model folder changes with it."""
+        other = self._others.get(file.path)
+        if self._other is None or self._owners.own(file.path) is None or other is None or other.kind != "file":
+            return False
+        try:
+            return self._other.size(other) == file.size
+        except UnreadError:
+            return False  # of which equal bytes cannot be said
 
     def _open(self, file: File, *, whole: bool = False) -> "_Blocks":
         return _Blocks(self._where[file.path], max(BLOCK, file.size or 0) if whole else BLOCK)
@@ -133,12 +169,10 @@ class _Blocks:
             raise UnreadError(f"cannot be read: {error.strerror}") from error
 
 
-def _wanted(entries: list[File]) -> set[str]:
+def _wanted(entries: list[File], owners: Owners) -> set[str]:
     """Return the files whose bytes may matter: those of any candidate folder, by name, and what links of such a name lead to."""
     tree = Tree(entries)
-    folders = candidates(entries) | {ROOT}
-    owners = Owners(folders)
-    wanted = {file.path for file in entries if owners.wants(file.path) or beside(file.path, folders)}
+    wanted = {file.path for file in entries if owners.wants(file.path) or beside(file.path, owners.folders)}
     for path in list(wanted):
         if tree.files[path].kind == "symlink":
             with suppress(UnreadError):  # a link to nowhere needs no identity; `exchange` says why it has no bytes

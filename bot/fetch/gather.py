@@ -30,13 +30,15 @@ def gather(
     task: Task = "compare",
     engines: tuple[str, ...] = (),
     engines_after: tuple[str, ...] = (),
+    whole: bool = False,
 ) -> Exchange:
     """Fetch what analysis needs of two revisions into `folder`, and return what stands in its `exchange.json`.
 
     `base` and `head` are revisions as `open_pair` takes them, or sources that are open already; they are closed in
     any case. With `staged` they are not looked at: HEAD of `repo` is compared with its index. `history` is a file of
     refs, or a history, that is used instead of the clone's own. To `texts` the commit messages between two git revisions are added.
-    `repository` is "owner/name"; by default it is read from the origin remote. `task`, `engines` and `engines_after` are handed on. Raises UsageError or CannotLookError.
+    `repository` is "owner/name"; by default it is read from the origin remote. `task`, `engines` and `engines_after` are handed on; with these, or with `whole`, folders that
+    do not differ are taken as well. Raises UsageError or CannotLookError.
     """
     with ExitStack() as stack:
         for given in (base, head):
@@ -45,8 +47,11 @@ def gather(
         before, after = open_staged(repo) if staged else _open(base, head, repo)
         stack.callback(before.close)
         stack.callback(after.close)
+        for source, other in ((before, after), (after, before)):
+            if isinstance(source, FolderSource) and not isinstance(other, FolderSource | Nothing):
+                source.name_like(other)
         plain = isinstance(before, FolderSource | Nothing) and isinstance(after, FolderSource)
-        selection = select(before.entries(), after.entries(), plain=plain, whole=bool(engines_after))
+        selection = select(before.entries(), after.entries(), plain=plain, whole=whole or bool(engines_after))
         folder.mkdir(parents=True, exist_ok=True)
         snapshots = fill(folder, before, after, selection)
         clone = next((source.repository for source in (after, before) if isinstance(source, GitSource)), None)

@@ -173,7 +173,15 @@ class Repository:
 
 
 def _root(path: Path) -> Path:
-    """Find the repository that holds a path, as git does, but without asking git before its folder is known to be safe."""
+    """Find the repository that holds a path. Raises CannotLookError where there is none, or where the system does not let us look."""
+    try:
+        return _above(path)
+    except OSError as error:
+        raise CannotLookError(f"{path} cannot be looked at: {error.strerror}") from error
+
+
+def _above(path: Path) -> Path:
+    """Look as git does, but without asking git before its folder is known to be safe."""
     if not path.is_dir():
         raise CannotLookError(f"{path}: there is no such folder, so no git repository in it")
     folder = path.resolve()

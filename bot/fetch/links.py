@@ -11,6 +11,10 @@ MOST_PARTS = 2_000  # path parts looked at for one link, so that a hostile tree 
 SHOWN = 200  # characters of a target in a reason
 
 
+class NowhereError(UnreadError):
+    """A symbolic link leads to no file, whatever lies outside of the tree."""
+
+
 class Tree:
     """The entries of one revision by path, with the folders that they imply."""
 
@@ -19,7 +23,7 @@ class Tree:
         self._folders: set[str] | None = None
 
     def follow(self, link: File) -> File:
-        """Return the file that a symbolic link leads to. Raises UnreadError saying why it leads to none."""
+        """Return the file that a symbolic link leads to. Raises UnreadError saying why it leads to none in the tree, NowhereError to none at all."""
         steps = parts = 0
         done: list[str] = []
         ahead = [*_parts(link, link), *dirname(link.path).split("/")[::-1]]
@@ -39,18 +43,18 @@ class Tree:
             entry = self.files.get(path)
             if entry is None or entry.kind == "file":
                 if path not in self.folders and (entry is None or ahead):
-                    raise UnreadError(reason(link, "which is not in the tree"))
+                    raise NowhereError(reason(link, "which is not in the tree"))
                 done.append(part)
             elif entry.kind == "submodule":
                 raise UnreadError(reason(link, "which is in a submodule"))
             else:
                 steps += 1
                 if steps > MOST_STEPS:
-                    raise UnreadError(reason(link, "which leads in a circle"))
+                    raise NowhereError(reason(link, "which leads in a circle"))
                 ahead += _parts(entry, link)
         found = self.files.get("/".join(done))
         if found is None:
-            raise UnreadError(reason(link, "which is a folder"))
+            raise NowhereError(reason(link, "which is a folder"))
         return found
 
     @property

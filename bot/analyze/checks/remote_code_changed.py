@@ -54,9 +54,9 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
 
 def _differ(before: File, after: File) -> bool:
     """A link that leads elsewhere, or to an edited file, is told by the content that it leads to."""
-    if before.oid and after.oid and "symlink" not in (before.kind, after.kind):
-        return before.oid != after.oid
-    return before.content is not None and after.content is not None and before.content != after.content
+    if before.content is not None and after.content is not None:
+        return before.content != after.content
+    return bool(before.oid and after.oid) and "symlink" not in (before.kind, after.kind) and before.oid != after.oid
 
 
 def _only_layout(base: Model, head: Model, name: str) -> bool:

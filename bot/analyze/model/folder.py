@@ -43,9 +43,9 @@ class Model(msgspec.Struct, frozen=True, eq=False):
         return name if self.folder == "." else f"{self.folder}/{name}"
 
     def has(self, name: str) -> bool:
-        """Whether the file is there and leads somewhere: a dangling link is no file to any engine."""
+        """Whether the file is there and leads somewhere: a dangling link is no file to any engine, one out of the tree is a file that cannot be read here."""
         file = self.files.get(name)
-        return file is not None and not (file.kind == "symlink" and file.content is None)
+        return file is not None and not file.dangling
 
     def content(self, name: str) -> Answer[bytes]:
         """The bytes of a file; Unknown for a Git LFS pointer, a link out of the tree or a file that was not taken."""
