@@ -132,7 +132,9 @@ def _stray(model: Model) -> str:
     if read is None or read.merges is None:
         return ""
     # Only merges that are no list are taken in another way than the library takes them, which was looked at before.
-    return taken_merge(read.merges, read.vocab) if bytes(read.merges.text).lstrip()[:1] == b"{" else read.stray_merge
+    if bytes(read.merges.text).lstrip()[:1] == b"{":
+        return taken_merge(read.merges, read.vocab)
+    return "" if _FILE in model.settled else read.stray_merge  # as for `refusal`: of a file that stays the same it would be no news
 
 
 def _without_file(model: Model, name: str, row: ClassRow, said: Stated, at: tuple[int, ...]) -> Start | Unknown:
