@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -86,6 +87,11 @@ NOT_THERE = {
     "no head": (("compare", "base", "nowhere"), "nowhere: there is no such folder"),
     "no repository": (("compare", "git:a", "git:b", "--repo", "base"), "base is not in a git repository; give --repo"),
     "no revision": (("compare", "git:nope", "git:HEAD", "--repo", "clone"), "nope"),
+    "a name too long for a file": (("predict", "x" * 300), "xxx cannot be looked at: File name too long"),
+    "a repository with such a name": (
+        ("predict", "git:HEAD", "--repo", "x" * 300),
+        "xxx cannot be looked at: File name too long",
+    ),
     "a name with line ends and escapes": (("compare", "a\nb\x1b[31m", "head"), "a; b\\x1b[31m: there is no such folder"),
 }
 
@@ -136,6 +142,37 @@ def test_findings_are_status_1(arguments: tuple[str, ...], status: int, sides: P
     assert (ended.status, ended.errors) == (status, "")
     assert "eos-split-brain" in ended.output
     assert started(sides, "compare", "base", "base", *arguments).status == 0
+
+
+def test_files_behind_links_out_of_the_folder_are_unread_and_not_gone(sides: Path) -> None:
+    """As in a snapshot of the Hugging Face cache, whose files are links to blobs beside it."""
+    shutil.copytree(sides / "base", sides / "cache" / "blobs")
+    snapshot = sides / "cache" / "snapshot"
+    snapshot.mkdir()
+    shutil.copy(sides / "base" / "config.json", snapshot)
+    for path in (sides / "base").iterdir():
+        if path.name != "config.json":
+            (snapshot / path.name).symlink_to(f"../blobs/{path.name}")
+    compared = started(sides, "compare", "base", str(snapshot), "--prove", "never", "--format", "json", "--fail-on", "note")
+    assert compared.status == 0
+    answer = json.loads(compared.output)
+    assert answer["new"] == []
+    unread = {row["id"]: row["reason"] for row in answer["unchecked"] if row["kind"] == "file"}
+    assert unread["tokenizer.json"] == "symbolic link to ../blobs/tokenizer.json, which leads out of the tree"
+    predicted = started(sides, "predict", str(snapshot), "--engine", "transformers")
+    assert predicted.status == 0
+    assert "cannot be told: tokenizer_config.json" in predicted.output
+    assert "is not there" not in predicted.output
+
+
+def test_a_commit_and_its_files_in_a_folder_are_equal(sides: Path) -> None:
+    shutil.copytree(sides / "base", sides / "clone")
+    GitRepository(sides / "clone").commit("Begin", {"modeling_x.py": "import os\n"})
+    shutil.copy(sides / "clone" / "modeling_x.py", sides / "base")
+    for pair in (("git:HEAD", "base"), ("base", "git:HEAD")):
+        ended = started(sides, "compare", *pair, "--repo", "clone")
+        assert ended.output.startswith("No model folder differs between the two revisions\n")
+        assert ended.status == 0
 
 
 def test_quiet_prints_nothing(sides: Path) -> None:

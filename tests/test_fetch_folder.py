@@ -161,3 +161,16 @@ def test_a_folder_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "file").write_text("")
     with pytest.raises(CannotLookError, match="file is a file, but a folder with a model in it is needed"):
         FolderSource(tmp_path / "file")
+
+
+def test_a_path_that_the_system_refuses_to_look_at(as_nobody: Path) -> None:
+    (as_nobody / "closed").mkdir(mode=0)
+    drop_rights()
+    with pytest.raises(CannotLookError, match="closed/model cannot be looked at: Permission denied"):
+        FolderSource(as_nobody / "closed" / "model")
+    with pytest.raises(CannotLookError, match="xxx cannot be looked at: File name too long"):
+        FolderSource(as_nobody / ("x" * 300))
+
+
+def test_a_file_that_grows_while_it_is_hashed_has_no_identity() -> None:
+    assert listed(Path("/proc/self/fdinfo"))["0"].unread == "changed while it was read"

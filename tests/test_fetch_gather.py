@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -167,6 +168,68 @@ def test_links_to_files_that_nobody_would_read_by_name(tmp_path: Path, out: Path
     got = gather(out, base=sides[0], head=sides[1], repo=tmp_path)
     assert [text(out, by_path(side)["tokenizer.json"])[:1] for side in (got.base, got.head)] == [b"a", b"b"]
     assert [text(out, by_path(side)["tokenizer_config.json"])[:1] for side in (got.base, got.head)] == [b"c", b"c"]
+
+
+def test_links_that_lead_to_no_file_are_told_from_those_that_leave_the_tree(tmp_path: Path, out: Path) -> None:
+    base = folder(tmp_path / "base", {"config.json": "{}"})
+    head = Path(folder(tmp_path / "head", {"real.json": "{}", "blobs/w": "w" * 2000}))
+    targets = {
+        "config.json": "real.json",
+        "tokenizer.json": "../../blobs/0",
+        "vocab.json": "/blobs/1",
+        "generation_config.json": "nowhere",
+        "tokenizer_config.json": "tokenizer_config.json",
+        "added_tokens.json": "blobs",
+        "processor_config.json": "tokenizer.json",
+        "model.safetensors": "blobs/w",
+        "pytorch_model.bin": "blobs/none",
+    }
+    for name, target in targets.items():
+        (head / name).symlink_to(target)
+    got = gather(out, base=base, head=str(head), repo=tmp_path)
+    assert {path for path, file in by_path(got.head).items() if file.dangling} == {
+        "generation_config.json",
+        "tokenizer_config.json",
+        "added_tokens.json",
+        "pytorch_model.bin",
+    }
+
+
+@pytest.mark.parametrize("folder_first", [True, False])
+def test_a_commit_and_its_archive_are_equal(made: GitRepository, tmp_path: Path, out: Path, *, folder_first: bool) -> None:
+    made.write({"config.json": "{}", "code.py": "import os\n", "model.safetensors": "w" * 5000, "docs/config.json": "{}"})
+    (made.path / "tokenizer.json").symlink_to("config.json")
+    (made.path / "vocab.json").symlink_to("../outside")
+    made.commit("first", {"README.md": "x", "empty.json": "", "sub/deep/table.bin": "t" * 5000})
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    made.git("archive", "--format=tar", f"--output={tmp_path / 'a.tar'}", "HEAD")
+    with tarfile.open(tmp_path / "a.tar") as archive:
+        archive.extractall(copy, filter="fully_trusted")
+    sides = (str(copy), "git:HEAD") if folder_first else ("git:HEAD", str(copy))
+    got = gather(out, base=sides[0], head=sides[1], repo=made.path)
+    assert (got.base.files, got.head.files) == ((), ())
+    assert got.head.unchanged == (".", "docs")
+
+
+def test_a_commit_and_a_folder_with_other_files_differ_in_these(made: GitRepository, tmp_path: Path, out: Path) -> None:
+    files = {"config.json": "{}", "code.py": "1", "model.safetensors": "w" * 5000, "other.safetensors": "w" * 5000}
+    made.commit("first", files)
+    copy = folder(tmp_path / "copy", {**files, "code.py": "2", "model.safetensors": "v" * 5000, "other.safetensors": "w" * 5001})
+    got = gather(out, base="git:HEAD", head=copy, repo=made.path)
+    base, head = by_path(got.base), by_path(got.head)
+    assert {path for path in base if base[path].oid != head[path].oid} == {"code.py", "model.safetensors", "other.safetensors"}
+    assert base["config.json"].content == head["config.json"].content == made.git("rev-parse", "HEAD:config.json")
+    assert base["code.py"].content != head["code.py"].content
+    assert head["other.safetensors"].oid == "size:5001"
+
+
+def test_weights_that_are_not_in_the_clone_are_not_taken_for_equal(made: GitRepository, tmp_path: Path, out: Path) -> None:
+    files = {"config.json": "{}", "model.safetensors": "w" * 5000}
+    made.commit("first", files)
+    made.forget("model.safetensors")
+    got = gather(out, base="git:HEAD", head=folder(tmp_path / "copy", files), repo=made.path)
+    assert by_path(got.head)["model.safetensors"].oid == "size:5000"
 
 
 def test_odd_names_cross(tmp_path: Path, out: Path) -> None:

@@ -145,6 +145,8 @@ def test_what_is_no_repository(tmp_path: Path) -> None:
         Repository(tmp_path)
     with pytest.raises(CannotLookError, match="there is no such folder"):
         Repository(tmp_path / "nowhere")
+    with pytest.raises(CannotLookError, match="xxx cannot be looked at: File name too long"):
+        Repository(tmp_path / ("x" * 300))
     GitRepository(tmp_path / "empty")
     with pytest.raises(CannotLookError, match="empty has no commit yet"):
         Repository(tmp_path / "empty").commit("HEAD")
