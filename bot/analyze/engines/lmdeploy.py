@@ -174,7 +174,7 @@ def _stop_words(model: Model) -> Answer[list[int]]:
     eos = role(model, "eos_token")
     file = tokenizer_file(model)
     if isinstance(eos, Known) and isinstance(file, Known) and isinstance(file.value, TokenizerFile):
-        pieces = [number for piece, number in file.value.vocab.items() if eos.value in piece]
+        pieces = file.value.holding(eos.value)
         if len(pieces) > _MOST:
             return Unknown(f"more than {_MOST} pieces of the vocabulary contain the text of EOS", eos.places)
         found.update(pieces)

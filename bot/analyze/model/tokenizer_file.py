@@ -101,6 +101,16 @@ class TokenizerFile(msgspec.Struct, frozen=True, eq=False, dict=True):
         return {number: piece for piece, number in self.vocab.items()}
 
     @cached_property
+    def _holding(self) -> dict[str, tuple[int, ...]]:
+        return {}
+
+    def holding(self, text: str) -> tuple[int, ...]:
+        """The ids of the pieces that contain a text, looked for once, whoever shares the file."""
+        if text not in self._holding:
+            self._holding[text] = tuple(number for piece, number in self.vocab.items() if text in piece)
+        return self._holding[text]
+
+    @cached_property
     def ids(self) -> frozenset[int]:
         """The ids of the vocabulary."""
         return frozenset(self.vocab.values())
