@@ -20,7 +20,7 @@ from bot.analyze.claims import claims
 from bot.analyze.comparison import compare
 from bot.analyze.engines.prediction import engines
 from bot.analyze.limits import confine
-from bot.analyze.model import card
+from bot.analyze.model import card, patterns
 from bot.analyze.model.reader import Reader
 from bot.analyze.records import Comparison, Unchecked
 from bot.analyze.render import ALL_SECONDS, WATCH, render
@@ -102,9 +102,20 @@ def _warm_for(exchange: Exchange) -> None:
     """Import what only this exchange needs: a Markdown parser where texts name commits, YAML where a model card may newly be at fault."""
     if card.changed(exchange):
         card.read(b"---\na: b: c\n---\n")
+    if _reads_tokenizers(exchange):
+        patterns.warm()
     if exchange.change.commits:
         text = "See commit `abc1234` in [this](https://example.com/a/b/commit/abc1234).\n\n- one\n"
         claims({Place("head", "README.md"): text}, Change())
+
+
+def _reads_tokenizers(exchange: Exchange) -> bool:
+    """Whether a tokenizer.json is there that may newly be at fault; where engines change, any may be."""
+    base, head = (
+        {(file.path, file.content) for file in side.files if file.path.rpartition("/")[2] == "tokenizer.json"}
+        for side in (exchange.base, exchange.head)
+    )
+    return base != head or bool((base | head) and (exchange.task != "compare" or exchange.engines_after))
 
 
 def _note(digest: str) -> None:

@@ -8,7 +8,7 @@ from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokenizer_file import NotTokenizer, TokenizerFile, is_tokenizer
 from bot.analyze.model.tokenizer_parts import lists_added_tokens
-from bot.analyze.model.tokens import needs_remote_code, refusal, tokenizer_file
+from bot.analyze.model.tokens import needs_remote_code, panics, refusal, tokenizer_file
 from bot.analyze.wording import value
 from bot.answer import Known
 
@@ -41,7 +41,7 @@ def find(model: Model) -> Iterator[Seen]:
     if isinstance(file.value, NotTokenizer):
         if _meant(model):
             yield _refused(model, file.value.pointer, file.value.reason)
-    elif why := refusal(model):
+    elif why := refusal(model) or panics(model):
         yield _refused(model, *why)
 
 

@@ -99,6 +99,7 @@ _KNOWN = {
         "decoder": "BPEDecoder ByteFallback ByteLevel CTC Fuse Metaspace Replace Sequence Strip WordPiece",
     }.items()
 }
+PANICS = "makes the library panic"
 _LISTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers", "post_processor": "processors", "decoder": "decoders"}
 
 
@@ -164,6 +165,24 @@ def fault(found: Pipeline, content: bytes) -> tuple[str, str] | None:
     return _model_fault(found.model, content)
 
 
+def doubt(found: Pipeline) -> tuple[str, str] | None:
+    """What of a file is not judged: (pointer, clause)."""
+    for part in _KINDS:
+        for step in steps(getattr(found, part)):
+            regex = _regex(step) if step.get("type") in ("Split", "Replace") else None
+            if regex is not None and (why := patterns.doubt(regex)):
+                return f"/{part}", why
+    return None
+
+
+def panic(found: Pipeline) -> tuple[str, str] | None:
+    """What makes the library panic over every text, although it loads the file: (pointer, clause). Only for a file without a fault."""
+    for step in steps(found.post_processor):
+        if step.get("type") == "TemplateProcessing" and (why := _stray_special(step)):
+            return "/post_processor", f"post_processor TemplateProcessing: {why}"
+    return None
+
+
 def _part(part: str, kinds: dict[str, _Kind], value: Any) -> str:
     """Why a normalizer, pre-tokenizer, post-processor or decoder is refused."""
     if value is not None and not isinstance(value, dict):
@@ -199,8 +218,6 @@ def _within(step: Component) -> str:
             return _regex_fault(step)
         case "Precompiled":
             return _charsmap_fault(step)
-        case "TemplateProcessing":
-            return _stray_special(step)
         case _:
             return ""
 
@@ -213,11 +230,17 @@ def _misfit(value: Any, kind: type[msgspec.Struct], whole: str) -> str:
     return ""
 
 
-def _regex_fault(step: Component) -> str:
-    """What is wrong with the regular expression of a component."""
+def _regex(step: Component) -> str | None:
+    """The regular expression of a component; None for one that looks for plain text."""
     pattern: Any = step.get("pattern")
     regex: Any = cast("Component", pattern).get("Regex") if isinstance(pattern, dict) else None
-    return patterns.fault(regex) if isinstance(regex, str) else ""
+    return regex if isinstance(regex, str) else None
+
+
+def _regex_fault(step: Component) -> str:
+    """What is wrong with the regular expression of a component."""
+    regex = _regex(step)
+    return "" if regex is None else patterns.fault(regex)
 
 
 def _stray_special(step: Component) -> str:
@@ -231,12 +254,20 @@ def _stray_special(step: Component) -> str:
 
 
 def _charsmap_fault(step: Component) -> str:
+    """A charsmap is Base64 of the size of a table in bytes, the table of 32-bit numbers and UTF-8 text (0.23.3, run)."""
     text: str = step["precompiled_charsmap"]
     try:
-        empty = not a2b_base64(text if re.fullmatch(r"[A-Za-z0-9+/]*={0,2}", text) else "*", strict_mode=True)
+        content = a2b_base64(text if re.fullmatch(r"[A-Za-z0-9+/]*={0,2}", text) else "*", strict_mode=True)
     except (Error, ValueError):
         return "its charsmap is not Base64"
-    return "its charsmap is empty" if empty else ""
+    if not content:
+        return "its charsmap is empty"
+    end = 4 + int.from_bytes(content[:4], "little") // 4 * 4
+    try:
+        _ = content[end:].decode("utf-8")
+    except UnicodeDecodeError:
+        return f"its charsmap {PANICS}"
+    return f"its charsmap {PANICS}" if len(content) < max(end, 4) else ""
 
 
 def _model_fault(options: Options, content: bytes) -> tuple[str, str] | None:

@@ -1,44 +1,50 @@
 """Patterns of a tokenizer.json: what the regular expressions of the `tokenizers` library (Oniguruma) refuse."""
 
+import importlib
 import re
-import warnings
-
-from bot.analyze import data
+from functools import cache, lru_cache
+from typing import Any
 
 LONGEST = 5000
-# The names in \p{...} that tokenizers 0.23.3 takes, lower case and without separators; each was tried (run).
-# Read while the module is imported: afterwards no file may be within reach.
-_PROPERTIES = frozenset(data.content("properties.txt").decode("ascii").split())
-_UNPAIRED = ("missing ), unterminated subpattern", "unbalanced parenthesis", "unterminated character set")
-_ESCAPE = re.compile(r"\\(?:[pP]\{(\^?[^{}\\]*)\}|.)", re.DOTALL)
-# Where a backslash may mean something else: comments, extended syntax, control and meta characters.
-_OTHERWISE = re.compile(r"\(\?#|\(\?[a-zA-Z-]*x|\\[cCM]")
+# Oniguruma follows calls of groups without a bound while it compiles: a short chain of them takes it hours (tokenizers 0.23.3, run).
+_CALLS = re.compile(r"\\g|\(\?(?:R|&|P>|[+-]?\d)")
 
 
-def fault(regex: str) -> str:
-    """What is wrong with a pattern, in a clause; "" for faults that are not judged.
+@cache
+def _library() -> Any:
+    """The library, None where its files are not within reach."""
+    try:
+        return importlib.import_module("tokenizers")
+    except (ImportError, OSError):
+        return None
 
-    A parenthesis or bracket without its partner, which every dialect refuses, or a property of characters with an unknown name.
-    """
+
+def warm() -> None:
+    """Import the library: afterwards its files may be out of reach, and no pattern would be judged."""
+    _ = _library()
+
+
+def doubt(regex: str) -> str:
+    """Why a pattern is not judged, in a clause; "" for one that is."""
     if len(regex) > LONGEST:
-        return ""
-    stray = "" if _OTHERWISE.search(regex) else next(filter(_unknown, _ESCAPE.finditer(regex)), None)
-    if stray:
-        return f"pattern with the unknown property {stray[0]}"
-    if "[[" in regex or "&&" in regex:
+        return f"a pattern of more than {LONGEST} characters is not judged"
+    if _CALLS.search(regex):
+        return "a pattern that calls a group is not judged"
+    return "" if _library() else "the tokenizers library is not at hand to judge a pattern"
+
+
+@lru_cache(maxsize=256)
+def fault(regex: str) -> str:
+    """What is wrong with a pattern, in a clause; "" for one that compiles and for one in doubt.
+
+    The library compiles it, as it does while it reads a file; nothing is searched with it.
+    """
+    if doubt(regex):
         return ""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # sets that a later Python may read otherwise
-            re.compile(re.sub(r"\\[pP]\{\^?\w+\}", r"\\d", regex))
-    except re.error as error:
-        return f"pattern with {error.msg}" if error.msg in _UNPAIRED else ""
-    except (OverflowError, RecursionError):
+        _library().Regex(regex)
+    except UnicodeEncodeError:  # half of a surrogate pair, which no JSON text gives the library
         return ""
+    except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
+        return f"pattern with a fault, {str(error).removeprefix('Oniguruma error: ')}"
     return ""
-
-
-def _unknown(escape: re.Match[str]) -> bool:
-    """Whether an escape names a property that the library does not know; it skips spaces, hyphens, underscores and case."""
-    name = escape[1]
-    return name is not None and re.sub("[ _-]", "", name.removeprefix("^")).lower() not in _PROPERTIES

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
-from bot.analyze.model.components import fault
+from bot.analyze.model.components import doubt, fault, panic
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.tokenizer_class import candidates, roles
 from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile, number, read
@@ -85,6 +85,24 @@ def refusal(model: Model) -> tuple[str, str] | None:
     if found:
         return found
     return ("/model/merges", file.value.stray_merge) if file.value.stray_merge else None
+
+
+@fact
+def unjudged(model: Model) -> tuple[str, str] | None:
+    """The pointer and the reason, in a clause, why it is not known whether the library takes a tokenizer.json that it is not known to refuse."""
+    file = tokenizer_file(model)
+    if not isinstance(file, Known) or not isinstance(file.value, TokenizerFile) or refusal(model):
+        return None
+    return doubt(file.value.parts)
+
+
+@fact
+def panics(model: Model) -> tuple[str, str] | None:
+    """The pointer and the reason, in a clause, why a tokenizer.json that loads makes the library panic over every text."""
+    file = tokenizer_file(model)
+    if not isinstance(file, Known) or not isinstance(file.value, TokenizerFile) or refusal(model):
+        return None
+    return panic(file.value.parts)
 
 
 @fact

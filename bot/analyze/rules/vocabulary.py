@@ -11,13 +11,14 @@ from collections.abc import Mapping
 import msgspec
 
 from bot.analyze.model import sentencepiece, tiktoken
+from bot.analyze.model.components import PANICS
 from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.given import RefusedError, Stated, json_error
 from bot.analyze.model.merges import stray_line, taken_merge
 from bot.analyze.model.tokenizer_classes import FILE, ClassRow
 from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile
-from bot.analyze.model.tokens import refusal, tokenizer_file
+from bot.analyze.model.tokens import refusal, tokenizer_file, unjudged
 from bot.analyze.tables import parts
 from bot.answer import Known, Missing, Unknown
 
@@ -95,12 +96,23 @@ def start(model: Model, name: str, row: ClassRow, said: Stated, version: str) ->
     return begun
 
 
-def _whole(model: Model, file: TokenizerFile | NotTokenizer, *, builds: bool) -> Start:
+def _refused(why: str) -> RefusedError:
+    """A panic is an exception of a kind of its own (run)."""
+    return RefusedError(
+        f"tokenizer.json is refused by the tokenizers library: {why}", "PanicException" if why.endswith(PANICS) else "Exception"
+    )
+
+
+def _whole(model: Model, file: TokenizerFile | NotTokenizer, *, builds: bool) -> Start | Unknown:
     """tokenizer.json as the tokenizers library reads it; classes that build their own pipeline let it read the file as well until 5.4."""
     if isinstance(file, NotTokenizer):
-        raise RefusedError(f"tokenizer.json {file.message}", "Exception")
+        # transformers walks through the list before it calls the library.
+        null = file.pointer == "/added_tokens" and model.mapping(_FILE).get("added_tokens", ()) is None
+        raise RefusedError(f"tokenizer.json {file.message}", "TypeError" if null else "Exception")
     if refused := refusal(model):
-        raise RefusedError(f"tokenizer.json is refused by the tokenizers library: {refused[1]}", "Exception")
+        raise _refused(refused[1])
+    if doubted := unjudged(model):
+        return Unknown(f"whether the tokenizers library loads tokenizer.json: {doubted[1]}", (model.place(_FILE, doubted[0]),))
     return Start(file, () if builds else file.added)
 
 
@@ -117,7 +129,9 @@ def _built(model: Model, file: TokenizerFile | NotTokenizer) -> Start | Unknown:
         raise RefusedError(f"tokenizer.json {file.message}", "Exception" if whole and not odd else "AttributeError")
     refused = refusal(model)
     if refused and refused[0] != "/model/merges":
-        raise RefusedError(f"tokenizer.json is refused by the tokenizers library: {refused[1]}", "Exception")
+        raise _refused(refused[1])
+    if doubted := unjudged(model):
+        return Unknown(f"whether the tokenizers library loads tokenizer.json: {doubted[1]}", (model.place(_FILE, doubted[0]),))
     if taken := _stray(model):
         error = "TypeError" if taken.endswith("is no pair") else "Exception"
         raise RefusedError(f"tokenizer.json is refused by the tokenizers library: {taken}", error)
@@ -134,7 +148,9 @@ def _stray(model: Model) -> str:
     # Only merges that are no list are taken in another way than the library takes them, which was looked at before.
     if bytes(read.merges.text).lstrip()[:1] == b"{":
         return taken_merge(read.merges, read.vocab)
-    return "" if _FILE in model.settled else read.stray_merge  # as for `refusal`: of a file that stays the same it would be no news
+    return (
+        "" if _FILE in model.settled else read.stray_merge
+    )  # as for `refusal`: of a file that stays the same it would be no news
 
 
 def _without_file(model: Model, name: str, row: ClassRow, said: Stated, at: tuple[int, ...]) -> Start | Unknown:
