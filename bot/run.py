@@ -114,10 +114,13 @@ def _alone(revision: str, repo: Path, task: Task, answer: type[T], history: Path
 
 def _require_contents(exchange: Exchange) -> None:
     """Raise CannotLookError when the changed folders hold files to be read and none of them could be."""
-    files = (*exchange.base.files, *exchange.head.files)
-    unread = next((file for file in files if file.unread), None)
-    if unread is not None and all(file.content is None for file in files):
-        raise CannotLookError(f"no file of the changed model folders could be read: {unread.path}: {unread.unread}")
+    files = [(side.label, file) for side in (exchange.base, exchange.head) for file in side.files]
+    unread = next(((label, file) for label, file in files if file.unread), None)
+    if unread is not None and all(file.content is None for _, file in files):
+        label, file = unread
+        outside = file.kind == "symlink" and not file.dangling
+        cure = "; `cp -RL` makes a folder that holds the files themselves" if outside else ""
+        raise CannotLookError(f"{label}: no file of the changed model folders could be read: {file.path}: {file.unread}{cure}")
 
 
 def exit_status(comparison: Comparison, fail_on: FailOn) -> int:

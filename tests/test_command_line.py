@@ -165,6 +165,17 @@ def test_files_behind_links_out_of_the_folder_are_unread_and_not_gone(sides: Pat
     assert "is not there" not in predicted.output
 
 
+@pytest.mark.parametrize("command", ["predict", "check", "inspect"])
+def test_a_folder_of_nothing_but_links_out_of_it_is_named_with_a_cure(command: str, sides: Path) -> None:
+    (sides / "snapshot").mkdir()
+    (sides / "snapshot" / "config.json").symlink_to("../base/config.json")
+    ended = started(sides, command, "snapshot")
+    said = one_line(ended)
+    assert "snapshot: no file of the changed model folders could be read: config.json: symbolic link to ../base/config" in said
+    assert said.endswith("which leads out of the tree; `cp -RL` makes a folder that holds the files themselves\n")
+    assert ended.status == 3
+
+
 def test_a_commit_and_its_files_in_a_folder_are_equal(sides: Path) -> None:
     shutil.copytree(sides / "base", sides / "clone")
     GitRepository(sides / "clone").commit("Begin", {"modeling_x.py": "import os\n"})
