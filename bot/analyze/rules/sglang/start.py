@@ -35,6 +35,9 @@ def starts(model: Model, release: Release, stopped: Answer[bool], method: Answer
         return Known(value=False, places=stopped.places)
     if isinstance(method, Known) and method.value == "":
         return Known(value=False, places=method.places)
+    document = model.document(FILE)
+    if isinstance(document, Unknown):
+        return Unknown(f"{FILE} {document.reason}", document.places)
     names: Any = model.mapping(FILE).get("architectures")
     if not names:
         return Known(value=False, places=place)  # the first is looked at
