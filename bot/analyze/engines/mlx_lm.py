@@ -39,7 +39,8 @@ def applies(model: Model) -> bool:
 
 def predict(model: Model, version: str) -> Prediction:
     """Predict loads, ids of roles, `stops` and the template."""
-    fault = _config_fault(model)
+    unread = _unread(model, _CONFIG)
+    fault = None if unread else _config_fault(model)
     if fault is not None:
         fields: Fields = {
             "loads.config": Known(value=False, places=(model.place(fault[1]),)),
@@ -50,13 +51,22 @@ def predict(model: Model, version: str) -> Prediction:
         return Prediction(ID, version, fields, confidence="likely", source=SOURCE)
     listed = _listed(model)
     template = _template(model)
-    fields = borrowed.with_template({"loads.config": Known(value=True), **_tokenizer(model)}, template)
+    loads = unread or _unread(model, _GENERATION) or Known(value=True)
+    # Without a configuration nothing else is asked.
+    tokenizer: Fields = dict.fromkeys(("loads.tokenizer", borrowed.EOS), unread) if unread else _tokenizer(model)
+    fields = borrowed.with_template({"loads.config": loads, **tokenizer}, unread or template)
     fields["stops"] = borrowed.stops(fields, listed, borrowed.eos(fields))
     trusted: Fields = {}
     if needs_remote_code(model):
         trusted = borrowed.with_template(borrowed.of_remote_code(model), template)
         trusted["stops"] = borrowed.stops(trusted, listed, borrowed.eos(trusted))
     return Prediction(ID, version, fields, trusted, confidence="likely", source=SOURCE)
+
+
+def _unread(model: Model, name: str) -> Unknown | None:
+    """Why a file that is there says nothing."""
+    document = model.document(name)
+    return Unknown(f"{name} {document.reason}", document.places) if isinstance(document, Unknown) else None
 
 
 def _config_fault(model: Model) -> tuple[str, str] | None:

@@ -7,6 +7,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from bot.analyze.model import templates
 from bot.analyze.model.folder import Model
 from bot.analyze.rules.from_transformers import tokenizer_id
@@ -16,6 +18,7 @@ from bot.place import Place
 
 LOADS = "loads.tokenizer"
 EOS = "eos_token_id"
+_LONGEST = 60  # letters of a value that a reason cites
 _IDS = (EOS, "bos_token_id", "pad_token_id")
 
 Fields = dict[str, Answer[Any]]
@@ -106,4 +109,7 @@ def _told(value: Any) -> str:
     """An answer as the end of "5.24.0 …"."""
     if isinstance(value, bool):
         return "loads it" if value else "does not"
-    return "gives none" if value is None else f"gives {value}"
+    if value is None:
+        return "gives none"
+    stated = msgspec.json.encode(value).decode()
+    return f"gives {stated if len(stated) <= _LONGEST else stated[: _LONGEST - 1] + '…'}"

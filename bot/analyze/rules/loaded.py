@@ -18,10 +18,19 @@ from bot.analyze.model.tokenizer_classes import FILE, ClassRow, release
 from bot.analyze.model.tokenizer_classes import VERSIONS as ALL
 from bot.analyze.model.tokenizer_file import AddedToken, TokenizerFile
 from bot.analyze.model.tokenizer_file import number as numbered
+from bot.analyze.model.tokenizer_parts import Pipeline
 from bot.analyze.model.tokens import ROLES
 from bot.analyze.rules.auto_class import auto_class
 from bot.analyze.rules.registration import batches, registered, searched
-from bot.analyze.rules.tokenizer_settings import config_read_again, hold_end, hold_prefix, hold_settings, read_templates
+from bot.analyze.rules.tokenizer_settings import (
+    config_read_again,
+    hold_end,
+    hold_names,
+    hold_prefix,
+    hold_settings,
+    hold_truncation,
+    read_templates,
+)
 from bot.analyze.rules.vocabulary import Start, listed, start
 from bot.analyze.tables import parts
 from bot.answer import Answer, Known, Unknown
@@ -149,6 +158,10 @@ def _of_class(model: Model, name: str, version: str) -> Answer[Loaded | Refused]
         return begun
     if row.more:
         return Unknown(f"{name} brings special tokens of its own along")
+    if doubted := hold_names(said.values):
+        return doubted
+    if not begun.hollow and model.has("tokenizer.json") and (doubted := _truncated(begun.file.parts, row, version)):
+        return doubted
     hold_prefix(row, said.values, version)
     needed = (*row.frail, *(() if name in _PLAIN else begun.minimal))
     if empty := next((role for role in needed if said.values.get(role, "") is None), None):
@@ -166,6 +179,17 @@ def _of_class(model: Model, name: str, version: str) -> Answer[Loaded | Refused]
     if begun.file.size > _LARGE and parts(version) >= (4, 57) and not config_read_again(model):
         return Unknown("transformers_version of config.json is no version, which is compared for a large vocabulary")
     return Known(_filled(begun, taken, row, name, version), (model.place("tokenizer_config.json"),))
+
+
+def _truncated(file: Pipeline, row: ClassRow, version: str) -> Unknown | None:
+    """From 5.0 to 5.2 what a class that builds its own pipeline does with a way to cut texts is not known."""
+    try:
+        doubted = hold_truncation(file)
+    except RefusedError as error:
+        if row.kind == "built" and (5,) <= parts(version) < (5, 3):
+            return Unknown(str(error))
+        raise
+    return doubted
 
 
 def _of_ids(rounds: Iterable[Iterable[AddedToken]], ids: Mapping[str, int]) -> dict[int, str]:

@@ -1,9 +1,12 @@
 """What a tokenizer of transformers refuses beside its tokens: the sides that it pads and cuts, its chat templates, and a config.json that it reads again."""
 
+import json
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, cast
 
+from bot.analyze import data
 from bot.analyze.model.document import NotJson
 from bot.analyze.model.folder import Model
 from bot.analyze.model.given import RefusedError, json_error
@@ -11,8 +14,9 @@ from bot.analyze.model.templates import FILE, NAMED_FOLDER
 from bot.analyze.model.tokenizer_classes import ClassRow
 from bot.analyze.model.tokenizer_parts import Pipeline
 from bot.analyze.tables import parts
-from bot.answer import Known
+from bot.answer import Known, Unknown
 
+_AROUND = 100  # more tokens than a post-processor puts around a text
 _SIDES = ("right", "left")
 _VERSION = re.compile(r"v?\d+(\.\d+)*((\.?(dev|rc|a|b|post))\d*)*$")
 _FILES_SINCE = (4, 47)  # the first version that reads templates from files
@@ -28,6 +32,37 @@ def read_templates(model: Model, version: str) -> None:
             _ = content.value.decode("utf-8") if isinstance(content, Known) else ""
         except UnicodeDecodeError as error:
             raise RefusedError(f"{name} is not UTF-8 text ({error.reason})", "UnicodeDecodeError") from error
+
+
+@cache
+def _methods() -> dict[str, frozenset[str]]:
+    """What can be called on a tokenizer in every version and in some (tools/tokenizer_methods.py)."""
+    read = json.loads(data.content("tokenizer-methods.json"))
+    return {key: frozenset(read[key]) for key in ("every", "some")}
+
+
+def hold_names(values: Mapping[str, Any]) -> Unknown | None:
+    """No setting may have the name of a method (5.24.0 tokenization_utils_base.py:1026, 4.57.6 :1425, 4.46.3 :1590; read and run)."""
+    methods = _methods()
+    if taken := next((name for name in values if name in methods["every"]), ""):
+        raise RefusedError(f"the setting {taken!r} has the name of a method", "AttributeError")
+    # all_special_ids is a property that 5.24.0 fails with where a setting has its name.
+    if odd := next((name for name in values if name in methods["some"] or name == "all_special_ids"), ""):
+        return Unknown(f"whether this version takes the setting {odd!r}, which has the name of a method of some versions")
+    return None
+
+
+def hold_truncation(file: Pipeline) -> Unknown | None:
+    """What overlaps of cut texts may not be longer than what is left of a text once the tokens around it are in (tokenizers 0.20.3 to 0.23.3, run)."""
+    block = cast("dict[str, Any]", file.truncation) if isinstance(file.truncation, dict) else {}
+    longest, stride = block.get("max_length"), block.get("stride")
+    if not isinstance(longest, int) or not isinstance(stride, int):
+        return None
+    if stride > longest:
+        raise RefusedError(f"tokenizer.json cuts texts to {longest} tokens that overlap by {stride}", "ValueError")
+    if file.post_processor is not None and stride > longest - _AROUND:
+        return Unknown(f"whether texts cut to {longest} tokens leave room for an overlap of {stride} and the tokens around them")
+    return None
 
 
 def hold_settings(model: Model, values: Mapping[str, Any], version: str) -> None:
