@@ -257,6 +257,7 @@ def conversation(**changes: Any) -> dict[str, Any]:
         (conversation(stop_token_ids=None), None, [], "first-token"),
         (chat(context_window_size=-1), [3, 8], [3, 8], "pipeline"),
         (chat(sliding_window_size=None), [3, 8], [3, 8], "pipeline"),
+        (conversation(seps=[]), [3, 8], [3, 8], "prompt"),
     ],
 )
 def test_json_mode_ends_only_with_stop_ids_inside_of_the_table(config: Any, plain: Any, grammar: Any, failure: Any) -> None:

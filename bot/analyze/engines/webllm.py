@@ -233,6 +233,8 @@ def _first_failure(model: Model, fields: dict[str, Answer[Any]]) -> Answer[Any]:
     if fields["stops"] == Known(None, fields["stops"].places):
         return Known("first-token", fields["stops"].places)
     roles, seps = conv.get("roles"), conv.get("seps")
+    if seps == []:
+        return Known("prompt", (conversation_place(model, "seps"),))  # "Need seps to work" (run)
     if isinstance(roles, dict) and {"user", "assistant"} <= roles.keys() and isinstance(seps, list) and seps:
         return Known(None)
     return Unknown("whether a prompt can be made of conv_template is not modelled", (conversation_place(model, "roles"),))

@@ -46,5 +46,5 @@ def fault(regex: str) -> str:
     except UnicodeEncodeError:  # half of a surrogate pair, which no JSON text gives the library
         return ""
     except Exception as error:  # noqa: BLE001 - the library raises nothing narrower
-        return f"pattern with a fault, {str(error).removeprefix('Oniguruma error: ')}"
+        return f"bad pattern, {str(error).removeprefix('Oniguruma error: ')}"
     return ""
