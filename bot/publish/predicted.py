@@ -58,7 +58,9 @@ def _parts(predictions: Predictions, *, verbose: bool) -> Iterator[RenderableTyp
         yield sentence(words.folder(folder.rstrip("/")) if folder != "." else words.folder("."), "bold")
         shown = [row for row in rows if row.applies or verbose]
         if not shown:
-            yield Padding(sentence("no engine has business with this folder; a model below it is named by its own path"), (0, 0, 0, 2))
+            yield Padding(
+                sentence("no engine has business with this folder; a model below it is named by its own path"), (0, 0, 0, 2)
+            )
         yield Padding(_table(shown, verbose=verbose), (0, 0, 0, 2))
         if sources := _sources(shown, verbose=verbose):
             yield Padding(sentence("Likely, by source that was read and not run:", "dim"), (0, 0, 0, 2))
