@@ -43,7 +43,7 @@ def test_texts_become_what_transformers_makes_of_them() -> None:
             wrong += [] if ours.value == real else [seed]
     assert wrong == []
     assert counts["real"] > 0.7 * FOLDERS
-    assert counts["known"] > 0.88 * counts["real"], counts
+    assert counts["known"] > 0.8 * counts["real"], counts
 
 
 def test_the_table_of_what_classes_build_is_that_of_the_installed_version() -> None:

@@ -13,7 +13,7 @@ from transformers import AutoTokenizer
 
 from bot.analyze.checks.tokenizer_json_unloadable import find
 from bot.analyze.model import tokenizer_file
-from bot.analyze.model.components import fault
+from bot.analyze.model.components import fault, panic
 from bot.analyze.model.pipeline import prefix
 from bot.analyze.model.tokenizer_parts import Pipeline
 from tests.models import model_of
@@ -126,7 +126,9 @@ def faulty(file: dict[str, Any]) -> tuple[str, str] | None:
     """What we find wrong with the parts of a file."""
     content = json.dumps(file).encode()
     read = tokenizer_file.read(content)
-    return fault(read.parts, content) if isinstance(read, tokenizer_file.TokenizerFile) else ("", read.message)
+    if not isinstance(read, tokenizer_file.TokenizerFile):
+        return "", read.message
+    return fault(read.parts, content) or panic(read.parts)
 
 
 def changed(part: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

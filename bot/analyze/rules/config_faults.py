@@ -207,6 +207,12 @@ def _half_stated(part: _Part, version: str) -> str | None:
     return None
 
 
+# Classes that keep rope settings by type of layer: whether they look at what is lacking depends on the layers that are in use (5.24.0, run).
+_BY_LAYER = {
+    *("gemma3_text", "gemma3n_text", "modernbert", "modernbert-decoder", "olmo3", "step3p5", "t5gemma2_decoder", "t5gemma2_text"),
+}
+
+
 def _read(model: Model, found: list[_Part], version: str) -> Iterator[tuple[Rope, str]]:
     """The rope settings of what is built, each with "" where the common rule holds, else with why nothing is said."""
     kinds = {part.path: part.kind for part in found}
@@ -226,7 +232,7 @@ def _read(model: Model, found: list[_Part], version: str) -> Iterator[tuple[Rope
         # A class that does not even take mrope, which no common rule looks at, has rules of its own for all kinds.
         own = (
             row is None or "mrope" in odd or rope.kind in odd or (rope.kind == "su" and "longrope" in odd) or rope.values is None
-        )
+        ) or (kind in _BY_LAYER and lacking(rope))
         yield rope, f"{kind or 'the class'} has a rule of its own for rope settings" if own else ""
 
 
