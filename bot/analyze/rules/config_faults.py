@@ -213,6 +213,11 @@ _BY_LAYER = {
 }
 
 
+def _few_layers(rope: Rope) -> bool:
+    """Whether not all types of layers may be in use, or the kind is one that is only sometimes looked at."""
+    return rope.kind == "dynamic" or any(key in rope.holder.values for key in ("num_hidden_layers", "layer_types"))
+
+
 def _read(model: Model, found: list[_Part], version: str) -> Iterator[tuple[Rope, str]]:
     """The rope settings of what is built, each with "" where the common rule holds, else with why nothing is said."""
     kinds = {part.path: part.kind for part in found}
@@ -232,7 +237,7 @@ def _read(model: Model, found: list[_Part], version: str) -> Iterator[tuple[Rope
         # A class that does not even take mrope, which no common rule looks at, has rules of its own for all kinds.
         own = (
             row is None or "mrope" in odd or rope.kind in odd or (rope.kind == "su" and "longrope" in odd) or rope.values is None
-        ) or (kind in _BY_LAYER and lacking(rope))
+        ) or (kind in _BY_LAYER and _few_layers(rope) and lacking(rope))
         yield rope, f"{kind or 'the class'} has a rule of its own for rope settings" if own else ""
 
 
@@ -240,7 +245,7 @@ def _unsure(model: Model, config: dict[str, Any], found: list[_Part], version: s
     """What may make a class raise although no rule says so."""
     for part in found:
         row = config_eos(version).get(part.kind, {})
-        if "unknown" in row:
+        if "unknown" in row or part.kind == "neomme":  # which checks sizes in a way of its own
             return Unknown(f"the class of {part.kind} needs more than most", (_place(model, part.path),))
         odd = [key for key in row.get("odd", ()) if _concerns(part, key, version)]
         if odd:
