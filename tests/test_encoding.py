@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from bot.analyze.engines import sglang
 from bot.analyze.model.picks import OF_SERVERS
 from bot.analyze.render import WATCH
 from bot.analyze.rules.backend import Backend, Failed, encode
-from bot.analyze.rules.encoding import encoded, encoded_by_sglang
+from bot.analyze.rules.encoding import encoded
 from bot.analyze.rules.growth import outgrows, pads
 from bot.answer import Known, Unknown
 from tests.models import model
@@ -106,7 +107,7 @@ def test_dropout_is_left_to_chance() -> None:
 
 # The rows of a run with sglang 0.5.23 and vLLM 0.33.0: class, post-processor, add_bos_token.
 @pytest.mark.parametrize(
-    ("name", "post_processor", "flag", "vllm", "sglang"),
+    ("name", "post_processor", "flag", "vllm", "of_sglang"),
     [
         ("LlamaTokenizerFast", None, True, False, True),
         ("LlamaTokenizerFast", None, None, False, True),
@@ -116,12 +117,15 @@ def test_dropout_is_left_to_chance() -> None:
         ("Qwen2Tokenizer", None, True, False, False),
     ],
 )
-def test_sglang_gives_llama_its_bos_back(name: str, post_processor: Any, flag: Any, *, vllm: bool, sglang: bool) -> None:
+def test_sglang_gives_llama_its_bos_back(name: str, post_processor: Any, flag: Any, *, vllm: bool, of_sglang: bool) -> None:
     flags = {} if flag is None else {"add_bos_token": flag}
     given = model(
         files({"tokenizer_class": name, "bos_token": "<s>", "eos_token": "</s>", **flags}, post_processor=post_processor)
     )
-    for answer, added in ((encoded(given, OF_SERVERS, TEXTS), vllm), (encoded_by_sglang(given, TEXTS), sglang)):
+    for answer, added in (
+        (encoded(given, OF_SERVERS, TEXTS), vllm),
+        (sglang.encode(given, sglang.VERSIONS[-1], TEXTS), of_sglang),
+    ):
         assert isinstance(answer, Known)
         assert answer.value[""] == ([0] if added else [])
 
@@ -129,7 +133,7 @@ def test_sglang_gives_llama_its_bos_back(name: str, post_processor: Any, flag: A
 def test_sglang_puts_the_pre_tokenizer_of_the_file_back() -> None:
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     given = model(files({"tokenizer_class": "LlamaTokenizerFast", "add_bos_token": False}, pre_tokenizer=byte_level))
-    ours, theirs = encoded(given, OF_SERVERS, TEXTS), encoded_by_sglang(given, TEXTS)
+    ours, theirs = encoded(given, OF_SERVERS, TEXTS), sglang.encode(given, sglang.VERSIONS[-1], TEXTS)
     assert isinstance(ours, Known)
     assert isinstance(theirs, Known)
     assert ours.value["ab c"] == [10, 2, 3, 10, 4]
@@ -138,7 +142,7 @@ def test_sglang_puts_the_pre_tokenizer_of_the_file_back() -> None:
 
 def test_a_file_with_tekken_beside_it_is_not_told_for_sglang() -> None:
     given = model({**files({"tokenizer_class": "LlamaTokenizerFast"}, model_type="mistral"), "tekken.json": "{}"})
-    assert isinstance(encoded_by_sglang(given, TEXTS), Unknown)
+    assert isinstance(sglang.encode(given, sglang.VERSIONS[-1], TEXTS), Unknown)
 
 
 def test_special_tokens_that_may_be_split_are_not_told() -> None:

@@ -8,11 +8,13 @@ from typing import Any
 
 import huggingface_hub.constants
 import pytest
+import transformers
 from transformers import AutoTokenizer
 
 from bot.analyze.model.tokens import role
-from bot.analyze.rules.from_transformers import tokenizer_id, tokenizer_loads
-from bot.answer import Known, Missing, Unknown
+from bot.analyze.rules.from_transformers import tokenizer_id
+from bot.analyze.rules.tokenizer_fields import tokenizer_fields
+from bot.answer import Known, Missing, Unknown, shown
 from tests.changes import SNAPSHOTS, write
 from tests.models import model_of
 
@@ -96,7 +98,6 @@ def test_the_id_is_that_of_the_loaded_tokenizer(tokenizer_class: str, tmp_path: 
     for i, row in enumerate(rows):
         path = folder(tmp_path / str(i), **row)
         model, tokenizer = model_of(path), loaded(path)
-        assert isinstance(tokenizer_loads(model), Known)
         answer, string = tokenizer_id(model), role(model, "eos_token")
         if not isinstance(string, Known) or string.value != tokenizer.eos_token:
             wrong.append((row, "string", tokenizer.eos_token, string))
@@ -118,9 +119,7 @@ def test_a_role_that_is_no_text_keeps_the_tokenizer_from_loading(
     path = folder(tmp_path, tokenizer_class=tokenizer_class, model_type="qwen3", eos=eos, decoder=decoder)
     with pytest.raises(TypeError, match="has to be either str or AddedToken"):
         loaded(path)
-    assert tokenizer_loads(model_of(path)) == Known(
-        value=False, places=(model_of(path).place("tokenizer_config.json", "/eos_token"),)
-    )
+    assert shown(tokenizer_fields(model_of(path), transformers.__version__)["loads.tokenizer"]) is False
 
 
 # An EOS that is null or empty, and classes that transformers picks by other ways than their name; "told" where we may not say Unknown.
@@ -188,7 +187,7 @@ def test_a_role_that_the_map_overrides_may_be_no_text(eos: Any, tmp_path: Path) 
     special = {"eos_token": "<|im_end|>"}
     path = folder(tmp_path, tokenizer_class="Qwen2Tokenizer", model_type="qwen3", eos=eos, special=special, decoder="absent")
     assert loaded(path).eos_token == "<|im_end|>"
-    assert tokenizer_loads(model_of(path)) == Known(value=True)
+    assert shown(tokenizer_fields(model_of(path), transformers.__version__)["loads.tokenizer"]) is True
 
 
 @pytest.mark.parametrize("tokenizer_class", ["PreTrainedTokenizerFast", "TokenizersBackend"])

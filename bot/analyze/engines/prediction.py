@@ -68,14 +68,6 @@ def _nested(fields: Mapping[str, Answer[Any]]) -> dict[str, Any]:
     return whole
 
 
-def for_trust(engine: str, version: str, fields: Mapping[str, Answer[Any]], *, needed: bool) -> Prediction:
-    """A prediction whose fields hold for an operator who trusts the repository's code, where that is `needed`, and say nothing else."""
-    if not needed:
-        return Prediction(engine, version, fields)
-    alone = dict.fromkeys(fields, Unknown("it depends on the repository's own code, which is not trusted"))
-    return Prediction(engine, version, alone, fields, "likely")
-
-
 class Engine(Protocol):
     """The shape of an engine module.
 

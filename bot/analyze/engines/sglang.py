@@ -12,8 +12,8 @@ from bot.analyze.model.config import FILE
 from bot.analyze.model.eos import Ids, stated
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import needs_remote_code
-from bot.analyze.rules.encoding import encoded_by_sglang
-from bot.analyze.rules.from_transformers import config_needs_remote_code, tokenizer_id
+from bot.analyze.rules.from_transformers import config_needs_remote_code
+from bot.analyze.rules.sglang import tokenizer as sglang_tokenizer
 from bot.analyze.rules.sglang.config import config_error, config_ids, file_ids, generation_loads, generation_stops, sampling
 from bot.analyze.rules.sglang.limits import dtype, max_model_len
 from bot.analyze.rules.sglang.quantization import quantization
@@ -21,6 +21,7 @@ from bot.analyze.rules.sglang.releases import NEWEST, RELEASES, Release
 from bot.analyze.rules.sglang.start import processor_loads, starts
 from bot.analyze.rules.sglang.template import template_fields
 from bot.analyze.rules.sglang.tokenizer import always_stops, fields_of_tokenizer, mistral_common
+from bot.analyze.rules.tokenizer_fields import fields_of_remote_code
 from bot.answer import Answer, Known, Missing, Unknown
 
 ID = "sglang"
@@ -66,13 +67,7 @@ def predict(model: Model, version: str) -> Prediction:
 
 def encode(model: Model, version: str, texts: tuple[str, ...]) -> Answer[dict[str, list[int]]]:
     """The ids of each text, special tokens included."""
-    if version != NEWEST:
-        return Unknown("what this release puts around texts was not looked up")
-    return (
-        Unknown("it depends on mistral-common, which reads tekken.json")
-        if mistral_common(model)
-        else encoded_by_sglang(model, texts)
-    )
+    return sglang_tokenizer.encode(model, RELEASES[version], texts)
 
 
 def _of_config(model: Model, release: Release, stopped: Answer[bool], method: Answer[str | None]) -> Fields:
@@ -159,10 +154,8 @@ def _trusted(model: Model, fields: Fields, release: Release) -> Fields:
         model, Unknown("the ids of the repository's own class are not known") if isinstance(config, Missing) else config, release
     )
     if tokenizer:
-        answer = tokenizer_id(model)
         changed |= {
-            "loads.tokenizer": Known(value=True, places=(model.place("tokenizer_config.json"),)),
-            "eos_token_id": Known(None, answer.places) if isinstance(answer, Missing) else answer,
+            **fields_of_remote_code(model),
             **_template(model, release, Unknown("the processor may be the repository's own code")),
         }
     seen = {**fields, **changed}

@@ -13,10 +13,10 @@ from bot.analyze.rules import generation
 from bot.analyze.rules.config_outcome import config_error, config_loads
 from bot.analyze.rules.config_values import config_values
 from bot.analyze.rules.encoding import encoded
-from bot.analyze.rules.from_transformers import config_needs_remote_code, tokenizer_id
+from bot.analyze.rules.from_transformers import config_needs_remote_code
 from bot.analyze.rules.template_fields import template_fields
-from bot.analyze.rules.tokenizer_fields import tokenizer_fields
-from bot.answer import Answer, Known, Missing, Unknown
+from bot.analyze.rules.tokenizer_fields import fields_of_remote_code, tokenizer_fields
+from bot.answer import Answer, Known, Unknown
 
 ID = "transformers"
 NAME = "transformers generate()"
@@ -58,7 +58,7 @@ def predict(model: Model, version: str) -> Prediction:
         alone = fields
         trusted = {k: v for k, v in of_files(model, version, trusted=True).items() if alone.get(k) != v}
     if needs_remote_code(model):
-        trusted |= _remote_tokenizer(model) | template_fields(model, version)
+        trusted |= fields_of_remote_code(model) | template_fields(model, version)
     return Prediction(ID, version, fields, trusted)
 
 
@@ -85,15 +85,6 @@ def of_files(model: Model, version: str, *, trusted: bool = False) -> Fields:
     elif isinstance(error, Known):
         fields["vocab_size_config"] = Known(None, error.places)
     return fields
-
-
-def _remote_tokenizer(model: Model) -> Fields:
-    """A tokenizer of the repository's own code loads, with the ids that tokenizer_config.json declares."""
-    end = tokenizer_id(model)
-    return {
-        "loads.tokenizer": Known(value=True, places=(model.place("tokenizer_config.json"),)),
-        "eos_token_id": Known(None, end.places) if isinstance(end, Missing) else end,
-    }
 
 
 def _settled(answer: Answer[Any], *, value: bool | None) -> bool:

@@ -18,7 +18,8 @@ from bot.analyze.model.tokens import needs_remote_code
 from bot.analyze.rules.borrowed import agreed
 from bot.analyze.rules.config_faults import class_error
 from bot.analyze.rules.config_outcome import config_error, config_loads
-from bot.analyze.rules.from_transformers import config_needs_remote_code, tokenizer_id
+from bot.analyze.rules.from_transformers import config_needs_remote_code
+from bot.analyze.rules.tokenizer_fields import fields_of_remote_code
 from bot.analyze.rules.vllm import config as vllm_config
 from bot.analyze.rules.vllm import tokenizer as vllm_tokenizer
 from bot.analyze.rules.vllm.generation import generation
@@ -27,7 +28,7 @@ from bot.analyze.rules.vllm.quantization import quantization
 from bot.analyze.rules.vllm.release import TRANSFORMERS, Release, release
 from bot.analyze.rules.vllm.template import FORMAT, SHA, template_fields
 from bot.analyze.rules.vllm.tokenizer import fields_of_tokenizer, mistral, own
-from bot.answer import Answer, Known, Missing, Unknown, shown
+from bot.answer import Answer, Known, Unknown, shown
 
 ID = "vllm"
 NAME = "vLLM"
@@ -170,11 +171,9 @@ def _stops(ids: Answer[Ids | None], loads: Answer[bool | None], primary: Answer[
 
 
 def _trusted(model: Model, ids: Answer[Ids | None]) -> Fields:
-    """What differs for an operator who trusts the repository's own code: the tokenizer then loads, with the ids that tokenizer_config.json declares."""
+    """What differs for an operator who trusts the repository's own code: the tokenizer then loads, with the roles that the files declare."""
     if not needs_remote_code(model):
         return {}
-    answer = tokenizer_id(model)
-    primary: Answer[Any] = Known(None, answer.places) if isinstance(answer, Missing) else answer
-    loads: Answer[Any] = Known(value=True, places=(model.place("tokenizer_config.json"),))
-    stops = _stops(ids, loads, primary)
-    return {_LOADS: loads, "eos_token_id": primary, "stops": stops, "stops_in_grammar": stops}
+    fields = fields_of_remote_code(model)
+    stops = _stops(ids, fields[_LOADS], fields["eos_token_id"])
+    return {**fields, "stops": stops, "stops_in_grammar": stops}

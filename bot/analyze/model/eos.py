@@ -64,7 +64,12 @@ def listed(model: Model) -> Answer[Ids]:
 @fact
 def of_tokenizer(model: Model) -> Answer[int]:
     """The id of the tokenizer's EOS token, with the place of its string."""
-    string = role(model, "eos_token")
+    return of_role(model, "eos_token")
+
+
+def of_role(model: Model, name: str) -> Answer[int]:
+    """The id of the token that holds a role, with the place of its string."""
+    string = role(model, name)
     if not isinstance(string, Known):
         return string
     table = tokens(model)

@@ -34,9 +34,7 @@ def file_of(model: Model, largest: int) -> File:
     if not isinstance(content, Known):
         raise NotKnownError(f"tokenizer.json {content.reason if isinstance(content, Unknown) else 'is not there'}")
     if len(content.value) > largest:
-        raise NotKnownError(
-            f"tokenizer.json is larger than {largest / 1e6:.1f} MB, and turning texts into ids takes too long with it"
-        )
+        raise NotKnownError(_limit(largest))
     try:
         return msgspec.json.decode(content.value, type=File)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -11,8 +11,7 @@ import msgspec
 
 from bot.analyze.model import templates
 from bot.analyze.model.folder import Model
-from bot.analyze.rules.from_transformers import tokenizer_id
-from bot.analyze.rules.tokenizer_fields import ERROR, MESSAGE, tokenizer_fields
+from bot.analyze.rules.tokenizer_fields import ERROR, MESSAGE, fields_of_remote_code, tokenizer_fields
 from bot.answer import Answer, Known, Missing, Unknown, shown
 from bot.place import Place
 
@@ -39,10 +38,8 @@ def tokenizer(model: Model, versions: tuple[str, ...]) -> Fields:
 
 def of_remote_code(model: Model) -> Fields:
     """The same for an operator who trusts the tokenizer of the repository's own code: its ids are those that tokenizer_config.json declares."""
-    eos = tokenizer_id(model)
-    if isinstance(eos, Unknown):
-        return {LOADS: eos, EOS: eos}
-    return {LOADS: Known(value=True, places=eos.places), EOS: Known(eos.value if isinstance(eos, Known) else None, eos.places)}
+    fields = fields_of_remote_code(model)
+    return {key: fields[key] for key in (LOADS, *_IDS)}
 
 
 def eos(tokenizer: Fields) -> Answer[Any]:

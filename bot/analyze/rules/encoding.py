@@ -10,11 +10,9 @@ from typing import Any, Literal, TypeAlias, cast
 import msgspec
 
 from bot.analyze.model import mlc
-from bot.analyze.model.folder import Model, fact
-from bot.analyze.model.picks import OF_SERVERS
+from bot.analyze.model.folder import Model
 from bot.analyze.model.tokenizer_class import FILE
 from bot.analyze.model.tokenizer_file import AddedToken, TokenizerFile
-from bot.analyze.model.tokens import refusal
 from bot.analyze.rules import backend
 from bot.analyze.rules.backend import Backend, Failed, Texts, encode
 from bot.analyze.rules.backend_4x import of_4
@@ -29,8 +27,6 @@ from bot.place import Place
 LARGEST = 300_000
 # From this version on transformers comes with tokenizers 0.23.
 _SEARCHES_BY_LAST = (5, 18)
-# Texts whose ids tell much about a tokenizer: words, a space in front, what is a special token in many, other scripts, code, digits.
-TEXTS = ("Hello world", " leading space", "<|im_end|>", "na\u00efve caf\u00e9 \u6771\u4eac", "def f(x):\n    return x", "12345")
 Encoded: TypeAlias = dict[str, list[int]]
 Engine = Literal["transformers", "sglang"]
 # sglang 0.5.23 gives these their flags of 4.x back (srt/utils/hf_transformers/tokenizer.py:319-351, read).
@@ -51,79 +47,39 @@ def warm() -> None:
     backend.warm()
 
 
-def encoded(model: Model, version: str, texts: tuple[str, ...] = TEXTS, *, largest: int = LARGEST) -> Answer[Encoded]:
+def encoded(model: Model, version: str, texts: tuple[str, ...], *, largest: int = LARGEST) -> Answer[Encoded]:
     """The ids of each text in the tokenizer that AutoTokenizer of a version of transformers makes of a folder, special tokens included."""
-    if why := too_large(model, largest):
+    if why := too_large(model, largest):  # before anything is worked out of it
         return Unknown(why, (model.place("tokenizer.json"),))
-    answer = loaded(model, version)
-    if not isinstance(answer, Known):
-        return answer
-    if isinstance(answer.value, Refused):
-        return Unknown("the tokenizer does not load", answer.places)
-    return encoded_by(model, answer.value, version, texts, largest=largest)
+    return encoded_by(model, loaded(model, version), version, texts, largest=largest)
 
 
 def encoded_by(
     model: Model,
-    tokenizer: Loaded,
+    found: Answer[Loaded | Refused],
     version: str,
     texts: tuple[str, ...],
     *,
     engine: Engine = "transformers",
     largest: int = LARGEST,
 ) -> Answer[Encoded]:
-    """As `encoded`, for a tokenizer whose class and added tokens are worked out, and with what `engine` puts right after loading it.
+    """As `encoded`, for what loading was found to give, and with what `engine` puts right after it.
 
     `largest` limits the bytes of tokenizer.json, for time's sake.
     """
     places = (model.place("tokenizer.json"),)
+    if not isinstance(found, Known):
+        return found
+    if isinstance(found.value, Refused):
+        return Unknown("the tokenizer does not load", found.places)
     try:
-        made = _backend(model, tokenizer, version, engine, largest)
+        made = _backend(model, found.value, version, engine, largest)
     except NotKnownError as error:
         return Unknown(str(error), places)
     return _told(encode(made, texts), places)
 
 
-@fact
-def loaded_by_sglang(model: Model) -> Answer[Loaded | Refused]:
-    """The tokenizer that sglang 0.5.23 ends up with: one of no class of its own is loaded again by the class that tokenizer_config.json declares.
-
-    srt/utils/hf_transformers/tokenizer.py:212-258 (read). The class is then asked for directly, so that config.json plays no part. Unknown where
-    another loader or an error decides.
-    """
-    places = (model.place("tokenizer_config.json"),)
-    if any(name.rpartition("/")[2].startswith("tekken") for name in model.files):
-        return Unknown("it may load tekken.json with mistral-common", places)
-    if model.has("tokenizer.json") and refusal(model):
-        return Unknown("its repair reads tokenizer.json, which the library refuses", places)
-    answer = loaded(model, OF_SERVERS)
-    if not isinstance(answer, Known) or isinstance(answer.value, Refused) or answer.value.cls != FILE:
-        return answer
-    if not model.has("tokenizer_config.json"):
-        return Unknown("it asks for tokenizer_config.json, which is not there", places)
-    declared = model.mapping("tokenizer_config.json").get("tokenizer_class")
-    if not declared or declared in ("PreTrainedTokenizer", "PreTrainedTokenizerBase"):
-        return answer
-    files = {name: file for name, file in model.files.items() if name != "config.json"}
-    other = loaded(msgspec.structs.replace(model, files=files, _facts={}), OF_SERVERS)
-    if isinstance(other, Known) and isinstance(other.value, Refused):
-        return Unknown("the class that tokenizer_config.json declares does not load it, and which error that is decides", places)
-    return other
-
-
-def encoded_by_sglang(model: Model, texts: tuple[str, ...] = TEXTS, *, largest: int = LARGEST) -> Answer[Encoded]:
-    """The ids of each text in sglang 0.5.23, special tokens included."""
-    if why := too_large(model, largest):
-        return Unknown(why, (model.place("tokenizer.json"),))
-    answer = loaded_by_sglang(model)
-    if not isinstance(answer, Known):
-        return answer
-    if isinstance(answer.value, Refused):
-        return Unknown("the tokenizer does not load", answer.places)
-    return encoded_by(model, answer.value, OF_SERVERS, texts, engine="sglang", largest=largest)
-
-
-def encoded_by_webllm(model: Model, texts: tuple[str, ...] = TEXTS, *, largest: int = LARGEST) -> Answer[Encoded]:
+def encoded_by_webllm(model: Model, texts: tuple[str, ...], *, largest: int = LARGEST) -> Answer[Encoded]:
     """The ids that WebLLM gives texts: those of the tokenizer.json that it loads, nothing put around them.
 
     npm @mlc-ai/web-tokenizers 0.1.6 (run): it calls the library without special tokens, and truncation and padding of the file count.

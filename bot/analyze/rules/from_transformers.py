@@ -6,11 +6,11 @@ Sources: transformers 4.46.3 to 5.24.0 (generation/configuration_utils.py, model
 from typing import Any, cast
 
 from bot.analyze.model.document import Document
-from bot.analyze.model.eos import Ids, nested, of_tokenizer, stated
+from bot.analyze.model.eos import Ids, nested, of_role, stated
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokenizer_class import candidates, rebuilds
 from bot.analyze.model.tokenizer_file import AddedToken, number
-from bot.analyze.model.tokens import ROLES, needs_remote_code, rebuilt_id, role, role_sources, tokens
+from bot.analyze.model.tokens import needs_remote_code, rebuilt_id, role, tokens
 from bot.analyze.rules.generation_config import refusals
 from bot.analyze.tables import NEWEST, config_eos
 from bot.answer import Answer, Known, Missing, Unknown
@@ -74,33 +74,17 @@ def config_needs_remote_code(model: Model) -> bool:
     return isinstance(auto_map, dict) and bool(cast("dict[str, Any]", auto_map).get("AutoConfig"))
 
 
-def tokenizer_loads(model: Model) -> Answer[bool]:
-    """False where AutoTokenizer raises for what tokenizer_config.json says of the roles; Unknown where we cannot tell, True otherwise."""
-    for name in ROLES:
-        source = next((file for file in role_sources(model) if name in model.mapping(file)), "")
-        value = model.mapping(source).get(name)
-        typed = isinstance(value, dict) and (
-            source != "tokenizer_config.json" or cast("dict[str, Any]", value).get("__type") == "AddedToken"
-        )
-        if value is not None and not isinstance(value, str) and not typed:
-            return Known(value=False, places=(model.place(source, f"/{name}"),))
-    table = tokens(model)
-    if isinstance(table, Missing) and not _vocabulary(model):
-        return Unknown("there is no tokenizer file that could be read", table.places)
-    return Unknown(table.reason, table.places) if isinstance(table, Unknown) else Known(value=True)
+def tokenizer_id(model: Model, name: str = "eos_token") -> Answer[int]:
+    """The id of a role of the loaded tokenizer, by default EOS, on transformers 5, where the files allow to tell it.
 
-
-def tokenizer_id(model: Model) -> Answer[int]:
-    """The id of the loaded tokenizer's EOS token on transformers 5, where the files allow to tell it.
-
-    Missing when the tokenizer has no EOS. A role string without an id is appended behind the last token. A class that rebuilds its
+    Missing when the tokenizer has no such token. A role string without an id is appended behind the last token. A class that rebuilds its
     backend numbers differently from one that takes the file; where the class depends on the version, so may the id, and it is Unknown.
     """
-    string, table = role(model, "eos_token"), tokens(model)
+    string, table = role(model, name), tokens(model)
     if not isinstance(string, Known):
         return string
     if not isinstance(table, Known) or table.value.declared:
-        answer = of_tokenizer(model)
+        answer = of_role(model, name)
         if isinstance(answer, Known) and not _vocabulary(model):
             return Unknown("no vocabulary file could be read, so the ids of the loaded tokenizer cannot be told", answer.places)
         return answer

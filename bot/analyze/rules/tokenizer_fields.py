@@ -5,8 +5,10 @@ import json
 from typing import Any
 
 from bot.analyze.model.folder import Model
+from bot.analyze.model.tokens import role, role_sources
+from bot.analyze.rules.from_transformers import tokenizer_id
 from bot.analyze.rules.loaded import Loaded, Refused, loaded
-from bot.answer import Answer, Known, Unknown
+from bot.answer import Answer, Known, Missing, Unknown
 
 _ROLES = ("eos", "bos", "pad")
 _OF_LOADED = (
@@ -19,6 +21,7 @@ _OF_LOADED = (
 # Without any of these there is nothing to load: a record then says null instead of false.
 _FILES = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "special_tokens_map.json", "tiktoken.model", "vocab.json")
 _LONGEST = 2000
+LOADS = "loads.tokenizer"
 ERROR = "errors.tokenizer.type"
 MESSAGE = "errors.tokenizer.message"  # in words of ours: the library's differ by version
 HOLLOW = "hollow"  # only of a tokenizer that loads without a vocabulary
@@ -52,9 +55,9 @@ def tokenizer_fields(model: Model, version: str) -> dict[str, Answer[Any]]:
 
 def _of(found: Loaded) -> dict[str, Any]:
     roles: dict[str, Any] = {}
-    for role in _ROLES:
-        text, number = found.roles.get(f"{role}_token", (None, None))
-        roles |= {f"{role}_token": text, f"{role}_token_id": number}
+    for each in _ROLES:
+        text, number = found.roles.get(f"{each}_token", (None, None))
+        roles |= {f"{each}_token": text, f"{each}_token_id": number}
     blank = any(not text for text, _ in found.roles.values())
     return {
         "tokenizer_class": found.cls,
@@ -73,3 +76,24 @@ def _added(found: Loaded) -> dict[str, Any]:
         return rows
     canonical = json.dumps(rows, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return {"count": len(rows), "sha256": hashlib.sha256(canonical.encode()).hexdigest()}
+
+
+def fields_of_remote_code(model: Model) -> dict[str, Answer[Any]]:
+    """The fields of a tokenizer that is the repository's own code, for an operator who trusts it: taken to load, with the roles and ids that the files declare.
+
+    Classes written in Python keep the ids of added_tokens_decoder (transformers 5.24.0, tokenization_python.py:431, read). A role that no file states
+    may have a default in the class, which is not looked into.
+    """
+    fields: dict[str, Answer[Any]] = {LOADS: Known(value=True, places=(model.place("tokenizer_config.json"),))}
+    for each in _ROLES:
+        name = f"{each}_token"
+        text, number = role(model, name), tokenizer_id(model, name)
+        stated = any(name in model.mapping(source) for source in role_sources(model))
+        for key, answer in ((name, text), (f"{name}_id", number)):
+            none = (
+                Known(None, answer.places)
+                if stated
+                else Unknown("no file states it, and the class is the repository's own", answer.places)
+            )
+            fields[key] = none if isinstance(answer, Missing) else answer
+    return fields

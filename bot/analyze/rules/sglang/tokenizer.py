@@ -13,9 +13,11 @@ from bot.analyze.model.picks import registered
 from bot.analyze.model.tokenizer_class import FILE as BACKEND
 from bot.analyze.model.tokenizer_class import row
 from bot.analyze.model.tokens import needs_remote_code, refusal
+from bot.analyze.rules.backend_parts import too_large
+from bot.analyze.rules.encoding import LARGEST, Encoded, encoded_by
 from bot.analyze.rules.loaded import Loaded, Refused, loaded
 from bot.analyze.rules.plain_config import plain_config_error
-from bot.analyze.rules.sglang.releases import Release
+from bot.analyze.rules.sglang.releases import NEWEST, Release
 from bot.analyze.rules.sglang.types import has_class
 from bot.analyze.rules.tokenizer_fields import tokenizer_fields
 from bot.analyze.tables import knows_type
@@ -110,21 +112,50 @@ def _by_declared_class(model: Model, transformers: str, fields: Fields) -> Field
     if not model.has(SETTINGS):
         # The hub client is asked for it, and refuses the path of the folder as the name of a repository.
         return _failed("HFValidationError", model)
-    declared: Any = model.mapping(SETTINGS).get("tokenizer_class")
-    if not declared or declared in _PASSED_OVER:
-        return fields
-    if not isinstance(declared, str):
-        return _unknown("tokenizer_class is no text")
-    if not row(declared.removesuffix("Fast")):
-        backend = declared.endswith("Backend")  # the generic classes have names of their own in transformers 5
-        return _unknown(f"what {declared} makes of the folder is not known") if backend else fields
-    again = tokenizer_fields(_without_config(model), transformers)
+    other = _loaded_again(model)
+    if not isinstance(other, Model):
+        return _unknown(other) if other else fields
+    again = tokenizer_fields(other, transformers)
     loads, error = again[_LOADS], again.get(_ERROR)
     if isinstance(loads, Known) and not loads.value:
         if not isinstance(error, Known):
             return _unknown("how loading by the declared class fails is not known")
         return fields if error.value in _HARMLESS else again
     return again
+
+
+def _loaded_again(model: Model) -> Model | str:
+    """The folder as the declared class reads it; else why that cannot be told, "" where the generic class stays."""
+    declared: Any = model.mapping(SETTINGS).get("tokenizer_class")
+    if not declared or declared in _PASSED_OVER:
+        return ""
+    if not isinstance(declared, str):
+        return "tokenizer_class is no text"
+    if not row(declared.removesuffix("Fast")):
+        backend = declared.endswith("Backend")  # the generic classes have names of their own in transformers 5
+        return f"what {declared} makes of the folder is not known" if backend else ""
+    return _without_config(model)
+
+
+def encode(model: Model, release: Release, texts: tuple[str, ...]) -> Answer[Encoded]:
+    """The ids of each text, special tokens included, told of the newest release only."""
+    if release.name != NEWEST:
+        return Unknown("what this release puts around texts was not looked up")
+    if why := too_large(model, LARGEST):
+        return Unknown(why, (model.place("tokenizer.json"),))
+    fields = fields_of_tokenizer(model, release)
+    if not isinstance(loads := fields[_LOADS], Known):
+        return loads
+    if not loads.value:
+        return Unknown("the tokenizer does not load", loads.places)
+    asked = _asked(model, release)
+    found = loaded(asked, release.transformers) if isinstance(asked, Model) else Unknown(asked)
+    if isinstance(found, Known) and isinstance(found.value, Loaded) and found.value.cls == BACKEND:
+        other = _loaded_again(model)
+        again = loaded(other, release.transformers) if isinstance(other, Model) else found
+        # What fails harmlessly leaves the first result, as in `_by_declared_class`.
+        found = found if isinstance(again, Known) and isinstance(again.value, Refused) else again
+    return encoded_by(model, found, release.transformers, texts, engine="sglang")
 
 
 def _repaired(model: Model, fields: Fields) -> Fields:
