@@ -92,10 +92,10 @@ def predict(revisions: Sequence[str], *, repo: Path, engines: tuple[str, ...]) -
         with tempfile.TemporaryDirectory(prefix="model-repo-drift-") as folder, jail.Cell(os.environ) as cell:
             exchange, taken = None, list[Snapshot]()
             while waiting and len(taken) < MOST_AT_ONCE and sum(map(_bytes, taken)) < MOST_BYTES_AT_ONCE:
-                exchange = gather(Path(folder), base=Nothing(), head=waiting[0], repo=repo, task="predict", engines=engines)
+                exchange = gather(Path(folder), base=Nothing(), head=waiting.pop(0), repo=repo, task="predict", engines=engines)
                 taken.append(exchange.head)
-                waiting.pop(0)
-                _require_contents(exchange)
+                if len(revisions) == 1:  # of several, one that cannot be read is told beside the others
+                    _require_contents(exchange)
             if exchange is not None:
                 msgspec.structs.replace(exchange, head=taken[0], more=tuple(taken[1:])).save(Path(folder))
                 yield cell.run(Path(folder), Predictions)
@@ -120,7 +120,7 @@ def _require_contents(exchange: Exchange) -> None:
         label, file = unread
         outside = file.kind == "symlink" and not file.dangling
         cure = "; `cp -RL` makes a folder that holds the files themselves" if outside else ""
-        raise CannotLookError(f"{label}: no file of the changed model folders could be read: {file.path}: {file.unread}{cure}")
+        raise CannotLookError(f"{label}: no file of its model folders could be read: {file.path}: {file.unread}{cure}")
 
 
 def exit_status(comparison: Comparison, fail_on: FailOn) -> int:

@@ -171,7 +171,7 @@ def test_a_folder_of_nothing_but_links_out_of_it_is_named_with_a_cure(command: s
     (sides / "snapshot" / "config.json").symlink_to("../base/config.json")
     ended = started(sides, command, "snapshot")
     said = one_line(ended)
-    assert "snapshot: no file of the changed model folders could be read: config.json: symbolic link to ../base/config" in said
+    assert "snapshot: no file of its model folders could be read: config.json: symbolic link to ../base/config" in said
     assert said.endswith("which leads out of the tree; `cp -RL` makes a folder that holds the files themselves\n")
     assert ended.status == 3
 

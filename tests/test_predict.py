@@ -8,10 +8,18 @@ import pytest
 
 from bot.analyze.engines.choice import Chosen, choose, compared, in_pairs, modelled, newest
 from bot.analyze.engines.prediction import engines
+from bot.analyze.model.reader import Reader
+from bot.analyze.predict import predict
+from bot.analyze.records import Modelled
 from bot.errors import UsageError
+from bot.fetch.gather import gather
+from bot.fetch.source import Nothing
 from bot.publish import words
+from bot.publish.predicted import predicted
+from bot.publish.text import text
 from bot.schema import documents
 from tests.changes import write
+from tests.comparisons import comparison
 from tests.repositories import GitRepository
 from tests.test_command_line import started
 
@@ -140,6 +148,8 @@ def test_facts_of_more_than_half_a_year_are_said_to_be_old() -> None:
     assert words.facts("2026-11-29", dt.date(2027, 5, 20)) == "facts of 2026-11-29"
     assert words.facts("2026-11-29", dt.date(2027, 7, 1)).startswith("facts of 2026-11-29, 7 months old: newer versions")
     assert words.facts("any day", dt.date(2027, 7, 1)) == "facts of any day"
+    assert "months old" in text(comparison(modelled=Modelled(engines=(), checks={}, date="2020-01-01")), color=False)
+    assert "months old" not in text(comparison(modelled=Modelled(engines=(), checks={}, date="2999-01-01")), color=False)
 
 
 def test_a_move_between_versions_is_a_comparison_of_one_revision(tmp_path: Path) -> None:
@@ -195,3 +205,40 @@ def test_proof_of_every_model_is_said_also_where_nothing_changed(tmp_path: Path)
     assert ended.status == 0, ended.errors
     assert "tried by loading: transformers " in ended.output
     assert "did what was predicted" in ended.output
+
+
+def test_one_folder_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
+    write(tmp_path / "model", "chatml", {})
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links/config.json").symlink_to("../model/config.json")
+    alone = started(tmp_path, "predict", "links", "--engine", "vllm")
+    assert alone.status == 3
+    assert "cp -RL" in alone.errors
+    both = started(tmp_path, "predict", "links", "model", "--engine", "vllm", "--format", "json")
+    assert both.status == 0, both.errors
+    found = json.loads(both.output)
+    assert "unknown" in found["rows"][0]["prediction"]["loads"]["config"]
+    assert found["rows"][1]["prediction"]["loads"]["config"] is True
+    assert any("leads out" in each["reason"] or "outside" in each["reason"] for each in found["unchecked"])
+
+
+def test_a_prediction_that_breaks_is_said_and_hinders_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "model", "chatml", {})
+    (vllm,) = choose(["vllm"])
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("no such rule")
+
+    monkeypatch.setattr(vllm.engine, "predict", broken)
+    exchange = gather(
+        tmp_path / "work",
+        base=Nothing(),
+        head=str(tmp_path / "model"),
+        repo=tmp_path,
+        task="predict",
+        engines=("vllm@0.33.0", "sglang@0.5.23"),
+    )
+    found = predict(exchange, Reader.of_folder(tmp_path / "work/contents"))
+    assert [row.prediction.get("stops") for row in found.rows] == [[260, 262], None]
+    assert [row.reason for row in found.unchecked] == ["the prediction broke: ZeroDivisionError: no such rule"]
+    assert "the prediction broke" in predicted(found, color=False)

@@ -18,6 +18,8 @@ from bot.analyze.unread import left_out, unread
 from bot.answer import shown
 from bot.snapshot import Exchange, Snapshot
 
+_FAULT = "fault"
+
 
 def predict(exchange: Exchange, reader: Reader, left: tuple[Unchecked, ...] = ()) -> Predictions:
     """The predictions for head and every further revision of an exchange; `left` is what is already known to be unchecked."""
@@ -26,7 +28,7 @@ def predict(exchange: Exchange, reader: Reader, left: tuple[Unchecked, ...] = ()
     unchecked: list[Unchecked] = list(left)
     for snapshot in (exchange.head, *exchange.more):
         for name, model in _models(exchange, snapshot, reader):
-            rows.extend(_row(name, model, each) for each in chosen)
+            rows.extend(_row(name, model, each, unchecked) for each in chosen)
             unchecked.extend(unread(Pair(None, model)))
         alone = msgspec.structs.replace(exchange, head=snapshot)
         unchecked.extend(left_out(alone, unchecked) if snapshot.sha else ())
@@ -42,8 +44,11 @@ def _models(exchange: Exchange, snapshot: Snapshot, reader: Reader) -> Iterator[
     yield from ((pair.head.folder, pair.head) for pair in found if pair.head is not None)
 
 
-def _row(name: str, model: Model, chosen: Chosen) -> Row:
+def _row(name: str, model: Model, chosen: Chosen, unchecked: list[Unchecked]) -> Row:
     prediction = _prediction(model, chosen)
+    if _FAULT in prediction:
+        reason = prediction[_FAULT]["unknown"]
+        unchecked.append(Unchecked(kind="engine", id=chosen.name, folder=name, reason=reason))
     ids = [prediction.get(field) for field in ("stops", "stops_in_grammar")]
     ids += [cast("dict[str, Any]", prediction.get("with_remote_code", {})).get("stops")]
     texts = texts_of(model)
@@ -53,11 +58,11 @@ def _row(name: str, model: Model, chosen: Chosen) -> Row:
 
 
 def _prediction(model: Model, chosen: Chosen) -> dict[str, Any]:
-    """One prediction as its record; one that breaks says so in every field, and hinders no other."""
+    """One prediction as its record; one that breaks has a field of its own for the reason and no other, and hinders no other prediction."""
     try:
         record = chosen.engine.predict(model, chosen.version).record()
         encode = getattr(chosen.engine, "encode", None)
         return record if encode is None else {**record, "encode": shown(encode(model, chosen.version, TEXTS))}
     except Exception as error:  # noqa: BLE001 - as for checks: said, and the other engines go on
         reason = f"the prediction broke: {type(error).__name__}: {error}"
-        return {"engine": chosen.engine.ID, "version": chosen.version, "confidence": "guess", "fault": {"unknown": reason}}
+        return {"engine": chosen.engine.ID, "version": chosen.version, "confidence": "guess", _FAULT: {"unknown": reason}}

@@ -52,6 +52,8 @@ def _parts(comparison: Comparison, *, verbose: bool) -> Iterable[RenderableType]
     proved = {proof.version for proof in comparison.proof if proof.agrees}
     if proved and not verbose:
         yield from _section("tried by loading", [f"{words.listing(sorted(proved))} did what was predicted"], spaced=bool(news))
+    if words.days_old(comparison.modelled.date) > words.OLD_DAYS and not verbose:
+        yield from _section("judged by", [words.facts(comparison.modelled.date)], spaced=bool(news))
     unread = words.unread(comparison.unchecked)
     if unread:
         yield from _section("not checked", unread, spaced=bool(news))

@@ -138,14 +138,18 @@ def engine_rows(ids: Iterable[str], modelled: Sequence[str], *, generates: bool 
 
 def facts(date: str, today: dt.date | None = None) -> str:
     """The day of the facts behind the rules, and their age where it is more than half a year; `today` is the day of the run."""
-    said = f"facts of {date}"
-    try:
-        age = ((today or dt.datetime.now(dt.UTC).date()) - dt.date.fromisoformat(date)).days
-    except ValueError:  # a record of another program may hold anything
-        return said
+    said, age = f"facts of {date}", days_old(date, today)
     if age <= OLD_DAYS:
         return said
     return f"{said}, {age // 30} months old: newer versions of these engines may do otherwise; a newer Model Repo Drift may know them"
+
+
+def days_old(date: str, today: dt.date | None = None) -> int:
+    """The age of facts on the day of the run; 0 for what is no day, for a record of another program may hold anything."""
+    try:
+        return ((today or dt.datetime.now(dt.UTC).date()) - dt.date.fromisoformat(date)).days
+    except ValueError:
+        return 0
 
 
 def judges(modelled: Modelled) -> str:
