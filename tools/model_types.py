@@ -30,10 +30,12 @@ _TOGETHER: tuple[dict[str, Any], ...] = (
     {"hidden_size": 8, "num_attention_heads": 1, "num_key_value_heads": 1, "intermediate_size": 16, "num_hidden_layers": 1},
     {"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2},
 )
+_PAIRS = ({"hidden_size": 8, "num_attention_heads": 1},)  # small as above, and nothing beside
 # Rope settings, and whether the common rule refuses them for lack of one.
 _ROPES: tuple[tuple[dict[str, Any], bool], ...] = (
     ({"rope_type": "linear"}, True),
     ({"rope_type": "dynamic"}, True),
+    ({"type": "dynamic"}, True),
     ({"rope_type": "llama3", "factor": 8.0}, True),
     ({"rope_type": "yarn"}, True),
     ({"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 4096}, False),
@@ -57,8 +59,9 @@ def types() -> dict[str, dict[str, Any]]:
     """What is known of every config class by model type.
 
     `top` is its default EOS, `text` that of its language model's config; a key is left out where the class has no such attribute or its value is
-    None. `odd` are typical settings for which the class raises for a reason that no other table tells, "*" several together. `rope` says "none" where
-    it looks at no rope settings, or lists the kinds of settings that it does not take as most classes do. `{}` still says that the type is known.
+    None. `odd` are typical settings for which the class raises for a reason that no other table tells, "*" several together and "a,b" those two. `rope` says "none" where
+    it looks at no rope settings, or lists the kinds of settings that it does not take as most classes do. `by_layer` is true where it depends on the layers
+    that are in use whether a lacking setting is looked for. `{}` still says that the type is known.
     """
     transformers.logging.set_verbosity(logging.CRITICAL)
     found: dict[str, dict[str, Any]] = {}
@@ -71,8 +74,10 @@ def types() -> dict[str, dict[str, Any]]:
             found[model_type] = {"unknown": type(error).__name__}
             continue
         rows = {"top": getattr(config, "eos_token_id", None), "text": getattr(text, "eos_token_id", None)}
-        rows |= {"odd": _odd(cls), "rope": _rope(cls)}
-        found[model_type] = {key: value for key, value in rows.items() if value is not None and value != []}
+        rows |= {"odd": _odd(cls), "rope": _rope(cls), "by_layer": _by_layer(cls)}
+        found[model_type] = {
+            key: value for key, value in rows.items() if value is not None and value is not False and value != []
+        }
     return cast("dict[str, dict[str, Any]]", json.loads(json.dumps(found)))  # no tuples
 
 
@@ -91,7 +96,8 @@ def _odd(cls: Any) -> list[str]:
     told = ("", "StrictDataclassFieldValidationError")  # the table of fields tells of these
     alone = [key for key, value in _ALONE.items() if _error(cls, {key: value}) not in told]
     rest = [{key: value for key, value in values.items() if key not in alone} for values in _TOGETHER]
-    return alone + ([] if all(_error(cls, values) in told for values in rest) else ["*"])
+    pairs = [values for values in _PAIRS if not set(values) & set(alone) and _error(cls, values) not in told]
+    return alone + [",".join(values) for values in pairs] + ([] if all(_error(cls, values) in told for values in rest) else ["*"])
 
 
 def _rope(cls: Any) -> str | list[str]:
@@ -100,6 +106,12 @@ def _rope(cls: Any) -> str | list[str]:
         return "none"
     rows = zip(_ROPES, loaded, strict=True)
     return sorted({values.get("rope_type") or values["type"] for (values, refused), loads in rows if loads is refused})
+
+
+def _by_layer(cls: Any) -> bool:
+    """Whether one layer is enough for the class to let pass what it refuses otherwise."""
+    lacking = [{"rope_scaling": values} for values, refused in _ROPES if refused]
+    return any(_error(cls, values) and not _error(cls, {**values, "num_hidden_layers": 1}) for values in lacking)
 
 
 def text() -> str:

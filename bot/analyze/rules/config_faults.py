@@ -33,6 +33,7 @@ _RECKONED = {
 }
 
 
+_LAYERS = ("num_hidden_layers", "layer_types")  # they decide which types of layers are in use
 _TOLD = {("gemma4", "text_config"), ("gemma4_text", "num_hidden_layers")}  # see _layered
 
 
@@ -188,6 +189,8 @@ def _concerns(part: _Part, key: str, version: str) -> bool:
     """Whether a typical setting for which the class raises is stated here. Gemma 4's rule is known, and sliding_window was tried with null."""
     if (5, 5) <= parts(version) < (5, 6) and (part.kind, key) in _TOLD and "rope_theta" not in part.values:
         return False
+    if "," in key:
+        return all(each in part.values for each in key.split(","))
     return key == "*" or (key in part.values and (key != "sliding_window" or part.values[key] is None))
 
 
@@ -205,17 +208,6 @@ def _half_stated(part: _Part, version: str) -> str | None:
         if len(stated) == 1 and stated[0] != "num_hidden_layers":
             return stated[0]
     return None
-
-
-# Classes that keep rope settings by type of layer: whether they look at what is lacking depends on the layers that are in use (5.24.0, run).
-_BY_LAYER = {
-    *("gemma3_text", "gemma3n_text", "modernbert", "modernbert-decoder", "olmo3", "step3p5", "t5gemma2_decoder", "t5gemma2_text"),
-}
-
-
-def _few_layers(rope: Rope) -> bool:
-    """Whether not all types of layers may be in use, or the kind is one that is only sometimes looked at."""
-    return rope.kind == "dynamic" or any(key in rope.holder.values for key in ("num_hidden_layers", "layer_types"))
 
 
 def _read(model: Model, found: list[_Part], version: str) -> Iterator[tuple[Rope, str]]:
@@ -237,7 +229,7 @@ def _read(model: Model, found: list[_Part], version: str) -> Iterator[tuple[Rope
         # A class that does not even take mrope, which no common rule looks at, has rules of its own for all kinds.
         own = (
             row is None or "mrope" in odd or rope.kind in odd or (rope.kind == "su" and "longrope" in odd) or rope.values is None
-        ) or (kind in _BY_LAYER and _few_layers(rope) and lacking(rope))
+        ) or ("by_layer" in (row or {}) and not rope.holder.values.keys().isdisjoint(_LAYERS) and lacking(rope))
         yield rope, f"{kind or 'the class'} has a rule of its own for rope settings" if own else ""
 
 
@@ -245,11 +237,11 @@ def _unsure(model: Model, config: dict[str, Any], found: list[_Part], version: s
     """What may make a class raise although no rule says so."""
     for part in found:
         row = config_eos(version).get(part.kind, {})
-        if "unknown" in row or part.kind == "neomme":  # which checks sizes in a way of its own
+        if "unknown" in row:
             return Unknown(f"the class of {part.kind} needs more than most", (_place(model, part.path),))
         odd = [key for key in row.get("odd", ()) if _concerns(part, key, version)]
         if odd:
-            keys = () if odd[0] == "*" else (odd[0],)
+            keys = () if odd[0] == "*" else (odd[0].partition(",")[0],)
             return Unknown(f"the class of {part.kind} has rules of its own", (_place(model, (*part.path, *keys)),))
         half = _half_stated(part, version)
         if half:
