@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.folder import Model
-from bot.analyze.rules.context import Context, contexts
+from bot.analyze.rules.context import causes, contexts
 from bot.analyze.wording import listed
+from bot.answer import Known
 
 CHECK = Check(
     title="The usable context length changed",
@@ -27,26 +28,26 @@ _NAMES = {"vllm": "vLLM", "sglang": "sglang", "webllm": "WebLLM", "transformers"
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Compare each engine with itself; all of it is one finding."""
     before, after = contexts(base), contexts(head)
-    changed = [engine for engine in after if engine in before and before[engine].tokens != after[engine].tokens]
+    changed = [engine for engine in after if engine in before and before[engine].value != after[engine].value]
     if changed:
-        scaled = [engine for engine in changed if before[engine].stated == after[engine].stated]
-        ropes = [side[engine].rope for side in (after, before) for engine in scaled]
-        stated = [side[engine].place for side in (after, before) for engine in changed]
+        servers = {"vllm", "sglang"} & set(changed)
+        places = [*causes(head, base), *causes(base, head)] if servers else []
+        places += [place for side in (after, before) for engine in changed for place in side[engine].places]
         was, now = (_told(side, changed) for side in (before, after))
         title = f"The context was {was} and is now {now} tokens"
         if changed == ["transformers"]:
-            title = f"The tokenizer's limit was {before['transformers'].tokens} and is now {after['transformers'].tokens} tokens"
+            title = f"The tokenizer's limit was {before['transformers'].value} and is now {after['transformers'].value} tokens"
         yield Seen(
             key="context",
             title=title,
-            places=tuple(dict.fromkeys(place for place in (*ropes, *stated) if place)),
+            places=tuple(dict.fromkeys(places)),
             engines=tuple(changed),
         )
 
 
-def _told(contexts: dict[str, Context], engines: list[str]) -> str:
+def _told(contexts: dict[str, Known[int]], engines: list[str]) -> str:
     """The lengths, with the engines that take each of them."""
     by_length: dict[int, list[str]] = {}
     for engine in engines:
-        by_length.setdefault(contexts[engine].tokens, []).append(_NAMES[engine])
+        by_length.setdefault(contexts[engine].value, []).append(_NAMES[engine])
     return listed(f"{length} ({listed(names)})" for length, names in by_length.items())

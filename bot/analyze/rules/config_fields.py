@@ -9,8 +9,7 @@ from typing import Any, cast
 
 import msgspec
 
-from bot.analyze.model.config import FILE, Holder, whole
-from bot.analyze.model.folder import Model
+from bot.analyze.model.config import whole
 from bot.analyze.tables import NEWEST, FieldTables, field_tables, parts
 
 STRICT = (5, 4)  # the first version whose classes check their fields (configuration_utils.py:114 in 5.4.0)
@@ -41,7 +40,6 @@ class _Row(msgspec.Struct, frozen=True):
     replaced: dict[str, list[int]] = {}
     divides: list[str] = []
     layers: list[str] = []
-    positions: int | None = None
 
 
 def refused(config: dict[str, Any], version: str = NEWEST) -> Iterator[Refused]:
@@ -53,20 +51,6 @@ def refused(config: dict[str, Any], version: str = NEWEST) -> Iterator[Refused]:
     name = tables.classes.get(model_type)
     if name is not None and parts(version) >= STRICT:
         yield from _of_class(tables, name, config, ())
-
-
-def stated_or_default(model: Model, holder: Holder, key: str) -> Any:
-    """A value of a configuration, or for max_position_embeddings what its class has where the key is absent."""
-    if key in holder.values or key != "max_position_embeddings":
-        return holder.values.get(key)
-    tables = field_tables()
-    values = model.mapping(FILE)
-    name = tables.classes.get(_model_type(values), "")
-    for part in holder.path:
-        inner = _row(tables, name).nested.get(part, "") if name in tables.rows else ""
-        values = cast("dict[str, Any]", values[part])
-        name = tables.classes.get(_model_type(values) or inner[5:], "") if inner.startswith("auto:") else inner
-    return _row(tables, name).positions if name in tables.rows else None
 
 
 # Names of nested configurations in general use, and the classes that read one under another name than they build it (run).

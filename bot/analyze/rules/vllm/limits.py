@@ -32,7 +32,7 @@ _NONE_STATED = 2048
 _WITHOUT_FACTOR = ("su", "longrope", "llama3", "yarn", "deepseek_yarn", "deepseek_llama_scaling")
 _OWN_RULE = {"moss_audio"}  # its converter reads another configuration
 _CAPPED = {"EmbeddingGemma2Model"}  # model_executor/models/config.py:389
-_SENTENCES = tuple(
+SENTENCES = tuple(
     f"sentence_{name}_config.json" for name in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
 # Types that a device computes in (platforms/interface.py: bfloat16 first),
@@ -130,7 +130,7 @@ def _ropes(found: Settings) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _sentences(model: Model, length: float) -> Any:
     """The length that Sentence Transformers writes down overrides what config.json says (transformers_utils/config.py:1110-1165)."""
-    for name in _SENTENCES:
+    for name in SENTENCES:
         stated = model.mapping(name)
         if stated:
             return stated.get("max_seq_length", length)
