@@ -7,10 +7,10 @@ import pytest
 
 from bot.analyze.engines import sglang
 from bot.analyze.model.picks import OF_SERVERS
-from bot.analyze.render import WATCH
 from bot.analyze.rules.backend import Backend, Failed, encode
 from bot.analyze.rules.encoding import encoded
 from bot.analyze.rules.growth import outgrows, pads
+from bot.analyze.watch import WATCH
 from bot.answer import Known, Unknown
 from tests.models import model
 

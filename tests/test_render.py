@@ -5,12 +5,16 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any, cast
 
 import pytest
 
-from bot.analyze import render as room
-from bot.analyze.render import LONGEST, WATCH, Prompt, render, syntax_error
+from bot.analyze import render as rendering
+from bot.analyze import watch as room
+from bot.analyze.render import LONGEST, Prompt, render, syntax_error
+from bot.analyze.watch import WATCH
 
+MEMO = cast("Any", rendering)._MEMO
 USER = ({"role": "user", "content": "Hi"},)
 ENDLESS = "{% for i in range(99999) %}{% for j in range(99999) %}{% set x = i * j %}{% endfor %}{% endfor %}"
 
@@ -18,6 +22,7 @@ ENDLESS = "{% for i in range(99999) %}{% for j in range(99999) %}{% set x = i * 
 @pytest.fixture
 def watch() -> Iterator[list[str]]:
     """What is noted, with the watch put back afterwards."""
+    MEMO.clear()
     before = WATCH.note, WATCH.refused, WATCH.seconds
     noted: list[str] = []
     WATCH.note = noted.append
@@ -104,7 +109,8 @@ def test_the_conversation_is_not_the_callers() -> None:
 def test_role_strings_and_variables_are_given() -> None:
     text = "{{ bos_token }}{{ tools is none }}{{ documents is none }}{{ add_generation_prompt }}{{ enable_thinking }}"
     assert (
-        render(text, USER, {"bos_token": "<s>"}, add_generation_prompt=True, enable_thinking=False).text == "<s>TrueTrueTrueFalse"
+        render(text, USER, {"bos_token": "<s>"}, {"add_generation_prompt": True, "enable_thinking": False}).text
+        == "<s>TrueTrueTrueFalse"
     )
     assert render("{{ pad_token is defined }}", USER, {}).text == "False"
 

@@ -23,8 +23,9 @@ from bot.analyze.limits import confine
 from bot.analyze.model import card, patterns
 from bot.analyze.model.reader import Reader
 from bot.analyze.records import Comparison, Unchecked
-from bot.analyze.render import ALL_SECONDS, WATCH, render
+from bot.analyze.render import render
 from bot.analyze.rules import encoding
+from bot.analyze.watch import ALL_SECONDS, WATCH
 from bot.place import Place
 from bot.snapshot import Change, Exchange, Task
 

@@ -26,8 +26,8 @@ def prompts(base: Model, head: Model, unchecked: list[Unchecked]) -> Iterator[Pr
         if before[name].text == after[name].text and strings[0] == strings[1]:
             continue
         for probe in (*CORE, *EXTENDED):
-            old = render(before[name].text, probe.messages, strings[0], **probe.variables)
-            new = render(after[name].text, probe.messages, strings[1], **probe.variables)
+            old = render(before[name].text, probe.messages, strings[0], probe.variables)
+            new = render(after[name].text, probe.messages, strings[1], probe.variables)
             if "limits" in (old.kind, new.kind):
                 unchecked.append(_untold(head, after[name], probe, new if new.kind == "limits" else old))
             elif old.text != new.text:

@@ -43,8 +43,8 @@ from bot.analyze.proof import (
     not_tried,
 )
 from bot.analyze.proving import FOLDER, kept_in
-from bot.analyze.render import ALL_SECONDS, WATCH
 from bot.analyze.tables import field_tables, tables
+from bot.analyze.watch import ALL_SECONDS, WATCH
 from bot.answer import Unknown
 from bot.snapshot import Exchange, File
 

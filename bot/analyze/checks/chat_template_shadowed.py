@@ -109,5 +109,5 @@ def _prints(model: Model, template: Template, *, also_failing: bool = False) -> 
     if not template.text.strip():
         return False
     strings = role_strings(model)
-    prompts = (render(template.text, probe.messages, strings, **probe.variables) for probe in CORE)
+    prompts = (render(template.text, probe.messages, strings, probe.variables) for probe in CORE)
     return any(prompt.text.strip() if prompt.text is not None else also_failing for prompt in prompts)

@@ -42,7 +42,7 @@ def _different(model: Model, file: Template, inline: Template) -> str:
     """What differs first, in one clause; "" when nothing does or limits keep us from seeing it."""
     strings = role_strings(model)
     for probe in (*CORE, *EXTENDED):
-        ours, theirs = (render(t.text, probe.messages, strings, **probe.variables) for t in (file, inline))
+        ours, theirs = (render(t.text, probe.messages, strings, probe.variables) for t in (file, inline))
         if "limits" in (ours.kind, theirs.kind):
             return ""
         if _outcome(ours) != _outcome(theirs):

@@ -119,7 +119,7 @@ def _written(model: Model) -> tuple[tuple[Template, str], ...]:
     strings = role_strings(model)
     shown: list[tuple[Template, str]] = []
     for template in in_force(model)[:_MOST_TEMPLATES]:
-        prompts = (render(template.text, messages, strings, **variables).text for messages, variables in _CONVERSATIONS)
+        prompts = (render(template.text, messages, strings, variables).text for messages, variables in _CONVERSATIONS)
         text = "\n".join(prompt for prompt in prompts if prompt)
         if text:
             shown.append((template, text))

@@ -43,7 +43,7 @@ def prompts(model: Model) -> tuple[tuple[Template, str], ...]:
     strings = role_strings(model)
     found: list[tuple[Template, str]] = []
     for template in in_force(model):
-        rendered = (render(template.text, probe.messages, strings, **probe.variables).text for probe in CORE)
+        rendered = (render(template.text, probe.messages, strings, probe.variables).text for probe in CORE)
         text = next((text for text in rendered if text is not None), None)
         if text is not None:
             found.append((template, text.lstrip()))

@@ -111,8 +111,8 @@ def _opening(text: str, markers: list[str], ends: Iterable[str]) -> list[str]:
 
 def _tool_turn(template: Template, strings: dict[str, str], markers: list[str]) -> dict[str, str]:
     """The token that opens a tool's answer, with the text around it, in templates that know tools."""
-    text = render(template.text, _WITH_TOOL, strings, tools=_TOOLS).text
-    plain = render(template.text, _WITH_TOOL[:2], strings, tools=_TOOLS).text
+    text = render(template.text, _WITH_TOOL, strings, {"tools": _TOOLS}).text
+    plain = render(template.text, _WITH_TOOL[:2], strings, {"tools": _TOOLS}).text
     if text is None or plain is None or OUTPUT not in text or not text.startswith(plain.rstrip()):
         return {}
     opening = text[len(plain.rstrip()) :].partition(OUTPUT)[0]

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from bot.analyze.model.tokenizer_file import AddedToken
-from bot.analyze.render import WATCH
 from bot.analyze.rules.growth import outgrows, pads
+from bot.analyze.watch import WATCH
 
 Texts = Mapping[str, tuple[int, ...]]
 

@@ -1,0 +1,78 @@
+"""The limits within which untrusted templates are worked on: a time for each, one for all that overrun theirs, and templates that are not touched."""
+
+import hashlib
+import math
+import signal
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import NoReturn, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+SECONDS = 2.0
+ALL_SECONDS = 20.0  # of all templates of one comparison that overran theirs
+
+
+class Watch(msgspec.Struct):
+    """What the process that owns this one tells and is told.
+
+    `note` is given the sha256 of each template before work on it starts and "" after it; `refused` are the templates that made it
+    kill a process. `seconds` are left for templates that overrun their time.
+    """
+
+    note: Callable[[str], None] = lambda _: None
+    refused: frozenset[str] = frozenset()
+    seconds: float = math.inf
+
+
+WATCH = Watch()
+
+
+class OverrunError(Exception):
+    """Work on a template was not done or not finished; the message is a clause that says why."""
+
+
+class _TooLongError(BaseException):
+    """Raised by the timer; no template can catch it."""
+
+
+def limited(text: str, work: Callable[[], T]) -> T:
+    """What `work` on a template gives. Raises OverrunError when it takes too long, or is not to be tried."""
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    if digest in WATCH.refused:
+        raise OverrunError("could not be rendered within limits (it had to be killed)")
+    if WATCH.seconds <= 0:
+        raise OverrunError(f"was not rendered, because others took more than {ALL_SECONDS:g} s")
+    WATCH.note(digest)
+    try:
+        with _timer(SECONDS):
+            return work()
+    except _TooLongError:
+        WATCH.seconds -= SECONDS
+        raise OverrunError(f"could not be rendered within {SECONDS:g} s") from None
+    except (RecursionError, MemoryError) as error:
+        raise OverrunError(f"could not be rendered within limits ({type(error).__name__})") from None
+    finally:
+        WATCH.note("")
+
+
+@contextmanager
+def _timer(seconds: float) -> Generator[None]:
+    """Interrupt Python code after some seconds; code in C is the parent's to kill. Needs the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def expired(*_: object) -> NoReturn:
+        raise _TooLongError
+
+    before = signal.signal(signal.SIGALRM, expired)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
