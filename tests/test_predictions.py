@@ -13,8 +13,7 @@ import pytest
 from bot.analyze.engines.choice import Chosen, aliases, choose
 from bot.analyze.engines.prediction import engines
 from bot.analyze.model.folder import Model
-from bot.analyze.probes import TEXTS
-from bot.answer import shown
+from bot.analyze.predict import whole
 from tests.conftest import SHARED, present
 from tests.models import model_of
 
@@ -22,6 +21,7 @@ from tests.models import model_of
 LEAST = {
     "errors.config.type": 0.0,  # servers do not name it
     "encode": 0.60,
+    "renders": 0.0,
     "errors.tokenizer.type": 0.80,
     "quantization": 0.90,
     "max_model_len": 0.90,
@@ -36,7 +36,7 @@ FIELDS = (
     *("tokenizer_class", "eos_token", "bos_token", "pad_token"),
     *("eos_token_id", "bos_token_id", "pad_token_id", "stops", "stops_in_grammar", "template.sha256", "template.named"),
     *("template.content_format", "sampling_defaults", "quantization", "max_model_len", "dtype", "all_special_ids"),
-    *("added_tokens", "len_tokenizer", "encode", "tokenizer_file", "token_postproc", "stop_str", "stop_token_ids"),
+    *("added_tokens", "len_tokenizer", "encode", "renders", "tokenizer_file", "token_postproc", "stop_str", "stop_token_ids"),
     *("table_size", "table_empty"),
 )
 ABSENT = object()
@@ -86,21 +86,28 @@ def asked(record: dict[str, Any]) -> Chosen:
     return choose([f"{name}@{version}" if known else name])[0]
 
 
-def predicted(chosen: Chosen, folder: Model) -> dict[str, Any]:
-    """The prediction with the ids of texts, as the command `predict` gives it."""
-    encode = getattr(chosen.engine, "encode", None)
-    record = chosen.engine.predict(folder, chosen.version).record()
-    return record if encode is None else {**record, "encode": shown(encode(folder, chosen.version, TEXTS))}
-
-
 def compared(record: dict[str, Any], prediction: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     """Field by field what the engine did and what was predicted, ABSENT for what is not known."""
     for field in FIELDS:
         did, said = at(record, field), at(prediction, field)
         if field == "errors.tokenizer.type" and did is ABSENT and at(record, "loads.tokenizer") is True:
             did, said = None, None if said is ABSENT else said
-        if did is not ABSENT:
+        if field == "renders" and isinstance(did, dict):
+            yield from _prompts(did, said if isinstance(said, dict) else {})
+        elif did is not ABSENT:
             yield field, did, ABSENT if isinstance(said, dict) and "unknown" in said else said
+
+
+def _prompts(did: dict[str, Any], said: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Each prompt's hash, or the type of the exception; where the clock decides there is neither."""
+    for probe, real in did.items():
+        ours = said.get(probe, {"unknown": "not predicted"})
+        if "time_dependent" not in real:
+            yield "renders", _told(real), ABSENT if "unknown" in ours else _told(ours)
+
+
+def _told(prompt: dict[str, Any]) -> Any:
+    return prompt["error"]["type"] if "error" in prompt else prompt.get("sha256")
 
 
 @pytest.mark.needs("shared")
@@ -109,7 +116,7 @@ def test_known_answers_are_those_of_the_engine(name: str, record_property: Any) 
     known, seen = Counter[str](), Counter[str]()
     wrong: list[Any] = []
     for record in records(golden()[name]):
-        for field, did, said in compared(record, predicted(asked(record), model(record["snapshot"]))):
+        for field, did, said in compared(record, whole(model(record["snapshot"]), asked(record))):
             seen[field] += 1
             known[field] += said is not ABSENT
             if said is not ABSENT and said != did:

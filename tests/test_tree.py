@@ -16,6 +16,7 @@ from tests.conftest import ROOT
 # Each room may import itself and what stands before it. A module belongs to the longest name that fits.
 ORDER: tuple[tuple[str, ...], ...] = (
     ("bot.place", "bot.answer", "bot.errors", "bot.__init__", "bot.__version__"),
+    ("bot.probe",),
     ("bot.snapshot",),
     ("bot.analyze",),  # records, tables, and what all of the room uses
     ("bot.analyze.model",),
@@ -30,7 +31,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("bot.publish",),
     ("bot",),  # the ones who ask
 )
-FETCH_MAY_IMPORT = ("bot.fetch", "bot.place", "bot.answer", "bot.errors", "bot.snapshot", "bot.api")
+FETCH_MAY_IMPORT = ("bot.fetch", "bot.place", "bot.answer", "bot.errors", "bot.probe", "bot.snapshot", "bot.api")
 NO_NETWORK_IN_ANALYZE = ("github", "huggingface_hub", "requests", "httpx", "httpx2", "urllib.request", "socket", "http")
 NO_PARSER_OUTSIDE_ANALYZE = ("jinja2", "tokenizers", "transformers", "markdown_it", "yaml")
 ENVIRONMENT = ("environ", "environb", "getenv", "getenvb")

@@ -1,0 +1,93 @@
+"""Conversations that are rendered to see what a chat template does, and the file in which an operator writes some."""
+
+import json
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import msgspec
+
+from bot.errors import UsageError
+
+Message: TypeAlias = dict[str, Any]
+LARGEST = 4 << 20
+"""Bytes of a file of probes."""
+_EXAMPLE = '{"probes": [{"name": "hello", "messages": [{"role": "user", "content": "Hi"}]}]}'
+
+
+class Probe(msgspec.Struct, frozen=True):
+    """A conversation with a name for people, and the variables that go with it (add_generation_prompt, tools, enable_thinking …).
+
+    `template` names the chat template that renders it; "" is the one that a request takes: `tool_use` with tools where there is one, else the default.
+    """
+
+    name: str
+    messages: tuple[Message, ...]
+    variables: dict[str, Any] = {}
+    template: str = ""
+
+
+class _Row(msgspec.Struct, forbid_unknown_fields=True):
+    """A probe as a file has it. `shows` is for readers of the file."""
+
+    name: str
+    messages: list[Message]
+    add_generation_prompt: bool = True
+    tools: list[dict[str, Any]] | None = None
+    documents: list[dict[str, Any]] | None = None
+    variables: dict[str, Any] = {}
+    template: str = ""
+    shows: str = ""
+
+
+def read_probes(path: Path) -> tuple[Probe, ...]:
+    """Read the probes of a file: an object whose `probes` are objects with name, messages and the rest of `_Row`. Raises UsageError."""
+    value = _json(path)
+    rows: Any = value.get("probes") if isinstance(value, dict) else None
+    if not isinstance(rows, list) or not rows:
+        raise UsageError(f'{path}: has no list "probes" with a conversation in it; write {_EXAMPLE}')
+    found = tuple(_probe(path, f"probes[{i}]", row) for i, row in enumerate(cast("list[Any]", rows)))
+    names = [probe.name for probe in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{path}: two probes are called {twice!r}; give each a name of its own")
+    return found
+
+
+def read_messages(path: Path) -> Probe:
+    """One conversation from a file: a list of messages, or an object with `messages` and what else a probe may have. Raises UsageError."""
+    value = _json(path)
+    if isinstance(value, list):
+        value = {"messages": value}
+    if not isinstance(value, dict) or "messages" not in value:
+        raise UsageError(
+            f'{path}: is no list of messages; write [{{"role": "user", "content": "Hi"}}], or an object with "messages"'
+        )
+    return _probe(path, "the conversation", {"name": path.stem, **cast("dict[str, Any]", value)})
+
+
+def _json(path: Path) -> Any:
+    try:
+        if path.stat().st_size > LARGEST:
+            raise UsageError(f"{path}: is larger than {LARGEST >> 20} MiB; conversations to be rendered are short")
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror}); name a JSON file of conversations") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: is not JSON ({error}); write {_EXAMPLE}") from error
+
+
+def _probe(path: Path, place: str, value: Any) -> Probe:
+    try:
+        row = msgspec.convert(value, _Row)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{path}: {place} is no conversation ({error}); write {_EXAMPLE}") from error
+    given = {"add_generation_prompt": row.add_generation_prompt, "tools": row.tools, "documents": row.documents}
+    reserved = sorted({*given, "messages"} & row.variables.keys())
+    if reserved:
+        raise UsageError(f"{path}: {place} has {reserved[0]!r} among its variables; write it beside them")
+    roleless = next((i for i, message in enumerate(row.messages) if not isinstance(message.get("role"), str)), None)
+    if roleless is not None:
+        raise UsageError(f'{path}: message {roleless} of {place} has no role; write one such as "user"')
+    return Probe(
+        row.name, tuple(row.messages), {**{k: v for k, v in given.items() if v is not None}, **row.variables}, row.template
+    )
