@@ -107,7 +107,8 @@ def _prompts(did: dict[str, Any], said: dict[str, Any]) -> Iterator[tuple[str, A
 
 
 def _told(prompt: dict[str, Any]) -> Any:
-    return prompt["error"]["type"] if "error" in prompt else prompt.get("sha256")
+    error = prompt.get("error")
+    return error["type"] if isinstance(error, dict) else error or prompt.get("sha256")
 
 
 @pytest.mark.needs("shared")
