@@ -5,7 +5,7 @@ Source: transformers 4.46.3 to 5.24.0, run; for the rules see the modules of eac
 
 from typing import Any
 
-from bot.analyze.engines.prediction import Prediction
+from bot.analyze.engines.prediction import Prediction, Renders
 from bot.analyze.model.config import FILE
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import needs_remote_code
@@ -14,9 +14,11 @@ from bot.analyze.rules.config_outcome import config_error, config_loads
 from bot.analyze.rules.config_values import config_values
 from bot.analyze.rules.encoding import encoded
 from bot.analyze.rules.from_transformers import config_needs_remote_code
+from bot.analyze.rules.renders import renders as prompts
 from bot.analyze.rules.template_fields import template_fields
 from bot.analyze.rules.tokenizer_fields import fields_of_remote_code, tokenizer_fields
 from bot.answer import Answer, Known, Unknown
+from bot.probe import Probe
 
 ID = "transformers"
 NAME = "transformers generate()"
@@ -65,6 +67,11 @@ def predict(model: Model, version: str) -> Prediction:
 def encode(model: Model, version: str, texts: tuple[str, ...]) -> Answer[dict[str, list[int]]]:
     """The ids of each text, special tokens included."""
     return encoded(model, version, texts)
+
+
+def renders(model: Model, version: str, probes: tuple[Probe, ...]) -> Renders:
+    """The prompt of each conversation, by its name."""
+    return prompts(model, version, probes)
 
 
 def of_files(model: Model, version: str, *, trusted: bool = False) -> Fields:

@@ -35,13 +35,14 @@ class Given(msgspec.Struct, frozen=True):
 
     `declared` are those of added_tokens_decoder by declared id, or without that key those of added_tokens.json and of tokenizer.json's list.
     `named` are those that hold a role or have a name of their own, by it, `more` special tokens without one; both in the order of registration.
-    `blank` are roles and other names that hold an empty string.
+    `blank` are roles and other names that hold an empty string, `own` the tokens among `more`, its last ones, that 4.x knows by a name of their own.
     """
 
     declared: Mapping[int, AddedToken]
     named: Mapping[str, Value]
     more: tuple[Value, ...]
     blank: tuple[str, ...] = ()
+    own: Mapping[str, Value] = {}
 
     @property
     def special(self) -> tuple[str, ...]:
@@ -139,14 +140,16 @@ def _of_4(values: dict[str, Any], said: Stated, named: dict[str, Value | None], 
     listed = values.get("additional_special_tokens")
     if listed is not None and not isinstance(listed, list):
         raise RefusedError("additional_special_tokens is no list", "AssertionError", late=True)
-    more = [_value("additional_special_tokens", row, "AssertionError") for row in _rows(listed)]
+    more = _kept(_value("additional_special_tokens", row, "AssertionError") for row in _rows(listed))
+    own: dict[str, Value] = {}
     if at >= (4, 47):  # earlier versions do not read the key
         extra: Any = values.get("extra_special_tokens", {})
         if not isinstance(extra, dict):
             kind = "NoneType" if extra is None else type(extra).__name__
             raise RefusedError(f"extra_special_tokens: '{kind}' object has no attribute 'keys'", "AttributeError", late=True)
-        more += [_value(name, value) for name, value in cast("dict[str, Any]", extra).items()]
-    return Given(said.declared, _held(named), _kept(more))
+        own = _held({name: _value(name, value) for name, value in cast("dict[str, Any]", extra).items()})
+        named.update({name: own.pop(name) for name in ROLES if name in own})
+    return Given(said.declared, _held(named), (*more, *own.values()), own=own)
 
 
 def _of_5(values: dict[str, Any], said: Stated, named: dict[str, Value | None]) -> Given:

@@ -63,7 +63,8 @@ class LoadedToken(msgspec.Struct, frozen=True):
 class Loaded(msgspec.Struct, frozen=True):
     """A loaded tokenizer: `cls` is its class, `added` its added tokens by id (of several with one id the last counts), `special` the ids of all_special_ids in their order.
 
-    `roles` gives the string and the id of every role that is filled (eos_token, pad_token, …).
+    `roles` gives the string and the id of every role that is filled (eos_token, pad_token, …), `own` the strings of tokens with a name of their own,
+    `listed` those of the list of additional (5.x: extra) special tokens.
     `size` counts all tokens; `hollow` says that there is no vocabulary file and that it holds nothing but added tokens and `pieces`, the
     vocabulary that the class starts with.
     """
@@ -75,6 +76,8 @@ class Loaded(msgspec.Struct, frozen=True):
     hollow: bool = False
     pieces: Mapping[str, int] = {}
     roles: Mapping[str, tuple[str, int | None]] = {}
+    own: Mapping[str, str] = {}
+    listed: tuple[str, ...] = ()
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -240,4 +243,6 @@ def _filled(begun: Start, said: Given, row: ClassRow, name: str, version: str) -
         hollow=begun.hollow,
         pieces=file.vocab if begun.hollow else {},
         roles={**dict.fromkeys(said.blank, ("", unknown)), **roles},
+        own={name: text(value) for name, value in {**said.named, **said.own}.items() if name not in ROLES},
+        listed=tuple(map(text, said.more[: len(said.more) - len(said.own)])),
     )

@@ -13,6 +13,7 @@ from bot.analyze.tables import parts
 from bot.answer import Answer, Known
 
 WITH_TOOLS = "tool_use"  # the named template that a request with tools takes
+FILES_SINCE = (4, 47)  # the first version that reads templates from files
 
 
 def text(template: Template) -> str:
@@ -35,8 +36,8 @@ def template_fields(model: Model, version: str) -> dict[str, Answer[Any]]:
     unread = sources(model).unread
     if unread:
         return {"template.sha256": unread[0]}
-    old = parts(version) < (4, 47)
-    templates = {each.name: each for each in (of_old_readers(model) if old else of_tokenizer(model)) if _direct(each)}
+    old = parts(version) < FILES_SINCE
+    templates = {each.name: each for each in (of_old_readers(model) if old else of_tokenizer(model)) if direct(each)}
     chosen, tools = templates.get(DEFAULT), templates.get(WITH_TOOLS)
     places = tuple(place_of(model, each) for each in templates.values()) or (model.place("tokenizer_config.json"),)
     fields: dict[str, Answer[Any]] = {
@@ -50,7 +51,7 @@ def template_fields(model: Model, version: str) -> dict[str, Answer[Any]]:
     return fields
 
 
-def _direct(template: Template) -> bool:
+def direct(template: Template) -> bool:
     """Whether a file stands right in the folder of named templates, where alone it is looked for."""
     return "/" not in template.file.removeprefix(NAMED_FOLDER)
 

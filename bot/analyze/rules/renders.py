@@ -1,0 +1,157 @@
+"""The prompt that apply_chat_template of a version of transformers makes of a conversation: which template it takes, and which token strings it hands over.
+
+Source: tokenization_utils_base.py, get_chat_template and special_tokens_map: 1922 and 1312 in 4.46.3, 1780 and 1133 in 4.57.6, 3339 and 1380 in 5.24.0
+(those of 5.x are the same from 5.0.0 on); read and run.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias, cast
+
+from jinja2 import nodes
+
+from bot.analyze.engines.prediction import Renders
+from bot.analyze.environment import dialect
+from bot.analyze.model.folder import Model
+from bot.analyze.model.templates import DEFAULT, place_of, sources
+from bot.analyze.render import Prompt, examined, render
+from bot.analyze.rules.loaded import Loaded, Refused, loaded
+from bot.analyze.rules.template_fields import FILES_SINCE, WITH_TOOLS, direct, text
+from bot.analyze.tables import parts
+from bot.answer import Answer, Known, Unknown
+from bot.probe import Probe
+
+Tokens: TypeAlias = dict[str, Any]
+_CONFIG = "tokenizer_config.json"
+_ADDITIONAL = "additional_special_tokens"
+# Where tokens may have names of their own.
+_STATING, _OBJECTS = (_CONFIG, "special_tokens_map.json"), ("extra_special_tokens", "model_specific_special_tokens")
+# A variable of these names is an argument of the call itself (3040 in 5.24.0).
+_ARGUMENTS = (
+    *("self", "conversation", "chat_template", "continue_final_message", "tokenize", "padding", "truncation", "max_length"),
+    *("return_tensors", "return_dict", "return_assistant_tokens_mask", "tokenizer_kwargs", "sanitize_control_tokens"),
+)
+# A token of these names is handed over beside an argument that has the name (utils/chat_template_utils.py:786 and 852 in 5.24.0).
+_TAKEN = (
+    *("self", "messages", "conversations", "tools", "documents", "chat_template", "add_generation_prompt"),
+    *("return_assistant_tokens_mask", "continue_final_message"),
+)
+NO_TEMPLATE = Prompt(None, "ValueError: tokenizer.chat_template is not set", "failed", "ValueError")
+NO_DEFAULT = Prompt(None, "ValueError: there are several chat templates and no default", "failed", "ValueError")
+NO_TEXT = Prompt(None, "TypeError: the chat template is no text", "failed", "TypeError")
+
+
+def tokens_of(model: Model, version: str) -> Answer[Tokens]:
+    """The token strings that a template is given, by name, of the tokenizer that AutoTokenizer of a version makes; a role that is not set is left out.
+
+    Those are the roles, defaults of the class included, and the tokens with a name of their own; in 4.x a role that is an empty string is not set, and
+    additional_special_tokens is a list.
+    """
+    answer = loaded(model, version)
+    if not isinstance(answer, Known):
+        return answer
+    if isinstance(answer.value, Refused):
+        return Unknown("the tokenizer does not load", answer.places)
+    return Known(_strings(answer.value, version), answer.places)
+
+
+def _strings(found: Loaded, version: str) -> Tokens:
+    strings: Tokens = {name: string for name, (string, _) in found.roles.items()} | {**found.own}
+    if not dialect(version).lists_additional:
+        return strings
+    listed = {_ADDITIONAL: list(found.listed)} if found.listed else {}
+    return {name: string for name, string in strings.items() if string} | listed
+
+
+def templates(model: Model, version: str) -> Answer[Any]:
+    """What tokenizer.chat_template is: a text, an object of named texts, None, or whatever else stands inline."""
+    found = sources(model)
+    if found.unread:
+        return found.unread[0]
+    old = parts(version) < FILES_SINCE
+    files = {each.name: text(each) for each in (() if old else found.files) if direct(each)}
+    if files:
+        places = tuple(place_of(model, each) for each in found.files)
+        return Known(files[DEFAULT] if [*files] == [DEFAULT] else files, places)
+    inline: Any = model.mapping(_CONFIG).get("chat_template")
+    if isinstance(inline, list):  # loading refuses entries of another shape
+        rows = cast("list[dict[str, Any]]", [row for row in cast("list[Any]", inline) if isinstance(row, dict)])
+        inline = {row.get("name"): row.get("template") for row in rows if not isinstance(row.get("name"), list | dict)}
+    return Known(inline, (model.place(_CONFIG, "/chat_template"),))
+
+
+def chosen(model: Model, version: str, probe: Probe) -> str | Prompt | Unknown:
+    """The text that a request renders, or what comes of it where there is none."""
+    answer = templates(model, version)
+    if not isinstance(answer, Known):
+        return answer if isinstance(answer, Unknown) else Unknown("the chat templates could not be read")
+    value = answer.value
+    if isinstance(value, dict):
+        named = cast("dict[Any, Any]", value)
+        names = (probe.template,) if probe.template else (WITH_TOOLS,) if probe.variables.get("tools") is not None else ()
+        name = next((name for name in (*names, *(() if probe.template else (DEFAULT,))) if name in named), None)
+        if name is None:
+            return _absent(probe, answer) if probe.template else NO_DEFAULT
+        return named[name] if isinstance(named[name], str) else NO_TEXT
+    if probe.template not in ("", DEFAULT):
+        return _absent(probe, answer)
+    if value is None:
+        return NO_TEMPLATE
+    return value if isinstance(value, str) else NO_TEXT
+
+
+def _absent(probe: Probe, answer: Known[Any]) -> Unknown:
+    return Unknown(f"there is no chat template called {probe.template}", answer.places)
+
+
+def text_for(model: Model, version: str, probe: Probe) -> Answer[str | None]:
+    """The text of the template that a request takes, None where the tokenizer has none for it."""
+    found = chosen(model, version, probe)
+    if isinstance(found, Unknown):
+        return found
+    if isinstance(found, str):
+        return Known(found)
+    return Unknown("the chat template is no text") if found == NO_TEXT else Known(None)
+
+
+def read_names(template: str) -> frozenset[str]:
+    """Every name that a template reads, those that it sets itself included; none where it does not parse."""
+    found = examined(template, _names)
+    return frozenset() if isinstance(found, Prompt) else found
+
+
+def _names(root: nodes.Template) -> frozenset[str]:
+    return frozenset(name.name for name in root.find_all(nodes.Name) if name.ctx == "load")
+
+
+def rendered(model: Model, version: str, probe: Probe) -> Prompt | Unknown:
+    """The prompt of a conversation, for a tokenizer that loads."""
+    template = chosen(model, version, probe)
+    if not isinstance(template, str):
+        return template
+    taken = next((name for name in probe.variables if name in _ARGUMENTS), None)
+    if taken is not None:
+        return Unknown(f"the variable {taken} is an argument of apply_chat_template")
+    tokens = tokens_of(model, version)
+    given: Mapping[str, Any] = tokens.value if isinstance(tokens, Known) else {}
+    if not isinstance(tokens, Known) and (missing := unsettled(model, template, probe.variables)):
+        why = tokens.reason if isinstance(tokens, Unknown) else "nothing states it"
+        return Unknown(f"the template reads {missing}, and which token that is is not known: {why}", tokens.places)
+    if twice := next((name for name in given if name in _TAKEN), None):
+        return Prompt(None, f"TypeError: the token {twice} has the name of an argument", "failed", "TypeError")
+    return render(template, probe.messages, given, probe.variables, dialect(version))
+
+
+def unsettled(model: Model, template: str, variables: Mapping[str, Any]) -> str:
+    """A name that a template reads and that may be a token of a tokenizer of which nothing is known; "" where it reads none."""
+    objects = (model.mapping(file).get(key) for file in _STATING for key in _OBJECTS)
+    stated = {name for each in objects if isinstance(each, dict) for name in cast("dict[str, Any]", each)}
+    names = sorted(read_names(template) - variables.keys())
+    return next((name for name in names if name.endswith("_token") or name in stated or name == _ADDITIONAL), "")
+
+
+def renders(model: Model, version: str, probes: tuple[Probe, ...]) -> Renders:
+    """The prompt of each conversation, by its name; none where the tokenizer does not load."""
+    answer = loaded(model, version)
+    if isinstance(answer, Known) and isinstance(answer.value, Refused):
+        return Known({}, answer.places)
+    return Known({probe.name: rendered(model, version, probe) for probe in probes})
