@@ -126,8 +126,11 @@ def _names(root: nodes.Template) -> frozenset[str]:
 def rendered(model: Model, version: str, probe: Probe) -> Prompt | Unknown:
     """The prompt of a conversation, for a tokenizer that loads."""
     template = chosen(model, version, probe)
-    if not isinstance(template, str):
-        return template
+    return applied(model, version, template, probe) if isinstance(template, str) else template
+
+
+def applied(model: Model, version: str, template: str, probe: Probe) -> Prompt | Unknown:
+    """The prompt that apply_chat_template makes of a conversation with a template, for a tokenizer that loads."""
     taken = next((name for name in probe.variables if name in _ARGUMENTS), None)
     if taken is not None:
         return Unknown(f"the variable {taken} is an argument of apply_chat_template")
