@@ -5,9 +5,9 @@ The library is imported when it is first asked for; `warm` does that before the 
 
 import hashlib
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,7 +15,10 @@ from bot.analyze.model.tokenizer_file import AddedToken
 from bot.analyze.rules.growth import outgrows, pads
 from bot.analyze.watch import WATCH
 
+T = TypeVar("T")
 Texts = Mapping[str, tuple[int, ...]]
+LONGEST = 200_000
+"""Letters of all prompts together that are turned into tokens at once."""
 
 
 class Backend(msgspec.Struct, frozen=True):
@@ -55,6 +58,19 @@ class Failed(msgspec.Struct, frozen=True):
     reason: str
 
 
+class Token(msgspec.Struct, frozen=True):
+    """A token of a prompt: its id, its string in the vocabulary, and the letters that it stands for, from `start` up to `end` of the prompt.
+
+    A letter of several bytes may be that of several tokens. `special` says whether it is an added token with that flag.
+    """
+
+    id: int
+    piece: str
+    start: int
+    end: int
+    special: bool = False
+
+
 def warm() -> None:
     """Import the library and let it work once: afterwards its files may be out of reach."""
     piece = b'{"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}'
@@ -68,10 +84,45 @@ def encode(backend: Backend, texts: tuple[str, ...]) -> Texts | Failed:
     Failed where the library refuses the tokenizer or a text, where it numbers added tokens otherwise than they are said to be numbered, where
     chance decides (dropout), and for a tokenizer that is made to take all memory or, as the process above learned, all time.
     """
+
+    def ids(made: Any) -> Texts:
+        return {text: tuple(made.encode(text, add_special_tokens=backend.ends).ids) for text in texts}
+
+    return _built(backend, ids)
+
+
+@lru_cache(maxsize=1)
+def tokens(backend: Backend, texts: tuple[str, ...]) -> Mapping[str, tuple[Token, ...]] | Failed:
+    """The tokens of each text, nothing put around it. Failed as in `encode`, and for more than LONGEST letters of text."""
+    letters = sum(map(len, texts))
+    if letters > LONGEST:
+        return Failed(f"they have more than {LONGEST} letters, and turning them into ids takes too long")
+
+    def told(made: Any) -> Mapping[str, tuple[Token, ...]]:
+        special = {number for number, token in backend.added if token.special}
+        found = {text: made.encode(text, add_special_tokens=False) for text in texts}
+        made.post_processor = None  # it may cut the spaces off what a token stands for
+        return {
+            text: _spread(made, encoded, made.encode(text, add_special_tokens=False), special) for text, encoded in found.items()
+        }
+
+    return _built(backend, told, letters)
+
+
+def _spread(made: Any, encoded: Any, plain: Any, special: set[int]) -> tuple[Token, ...]:
+    """What the library gives, token by token; `plain` is the same without a post-processor."""
+    ids = list(encoded.ids)
+    offsets = plain.offsets if list(plain.ids) == ids else encoded.offsets
+    rows = zip(ids, offsets, strict=True)
+    return tuple(Token(number, made.id_to_token(number) or "", start, end, number in special) for number, (start, end) in rows)
+
+
+def _built(backend: Backend, work: Callable[[Any], T], letters: int = 0) -> T | Failed:
+    """What `work` makes of the library's tokenizer, given a text of so many letters (0: a short one); why there is no such tokenizer else."""
     if len({number for number, _ in backend.added}) < len(backend.added):
         return Failed("two of its added tokens have one id")
     try:
-        if outgrows(backend.normalizer, backend.pre_tokenizer, backend.post_processor) or pads(backend.padding):
+        if outgrows(backend.normalizer, backend.pre_tokenizer, backend.post_processor, letters=letters) or pads(backend.padding):
             return Failed("its steps may make a text too long")
         whole = backend.text()
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
@@ -81,12 +132,12 @@ def encode(backend: Backend, texts: tuple[str, ...]) -> Texts | Failed:
         return Failed("turning texts into ids with it did not end within limits")
     WATCH.note(digest)
     try:
-        return _ids(whole, backend, texts)
+        return _worked(whole, backend, work)
     finally:
         WATCH.note("")
 
 
-def _ids(whole: str, backend: Backend, texts: tuple[str, ...]) -> Texts | Failed:
+def _worked(whole: str, backend: Backend, work: Callable[[Any], T]) -> T | Failed:
     library: Any = importlib.import_module("tokenizers")
     try:
         made = library.Tokenizer.from_str(whole)
@@ -94,7 +145,7 @@ def _ids(whole: str, backend: Backend, texts: tuple[str, ...]) -> Texts | Failed
             return Failed("the library of another version numbers its added tokens differently")
         if getattr(made.model, "dropout", None):
             return Failed("its model drops merges by chance")
-        return {text: tuple(made.encode(text, add_special_tokens=backend.ends).ids) for text in texts}
+        return work(made)
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException as error:  # noqa: BLE001 - a panic of the library is no Exception

@@ -67,16 +67,23 @@ def encoded_by(
 
     `largest` limits the bytes of tokenizer.json, for time's sake.
     """
+    made = backend_of(model, found, version, engine=engine, largest=largest)
+    return _told(encode(made.value, texts), made.places) if isinstance(made, Known) else made
+
+
+def backend_of(
+    model: Model, found: Answer[Loaded | Refused], version: str, *, engine: Engine = "transformers", largest: int = LARGEST
+) -> Answer[Backend]:
+    """The tokenizer that turns texts into ids, for what loading was found to give."""
     places = (model.place("tokenizer.json"),)
     if not isinstance(found, Known):
         return found
     if isinstance(found.value, Refused):
         return Unknown("the tokenizer does not load", found.places)
     try:
-        made = _backend(model, found.value, version, engine, largest)
+        return Known(_backend(model, found.value, version, engine, largest), places)
     except NotKnownError as error:
         return Unknown(str(error), places)
-    return _told(encode(made, texts), places)
 
 
 def encoded_by_webllm(model: Model, texts: tuple[str, ...], *, largest: int = LARGEST) -> Answer[Encoded]:

@@ -15,8 +15,8 @@ _TEXT, _ALL = 100, 1_000_000  # characters: of a text that is asked for, and of 
 _OPTIONS = {"type", "pattern", "prepend", "single", "trim_offsets", "normalizers", "pretokenizers", "processors"}
 
 
-def outgrows(*parts: bytes) -> bool:
-    """Whether parts of a tokenizer, as JSON texts, have more steps or may make a text longer than any real one does.
+def outgrows(*parts: bytes, letters: int = 0) -> bool:
+    """Whether parts of a tokenizer, as JSON texts, have more steps or may make a text (of so many letters) longer than any real one does.
 
     Raises msgspec.DecodeError for a part that is no JSON, RecursionError for one that is nested too deeply.
     """
@@ -27,7 +27,7 @@ def outgrows(*parts: bytes) -> bool:
     for step in found:
         factor *= _factor(step)
         added += _added(step)
-    return added > _LONGEST or factor * (added + _TEXT) > _ALL
+    return added > _LONGEST or factor * (added + max(letters, _TEXT)) > _ALL
 
 
 def pads(padding: bytes) -> bool:
