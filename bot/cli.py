@@ -15,6 +15,7 @@ import msgspec
 from bot import __version__
 from bot.analyze.records import Comparison, FailOn, Prove
 from bot.errors import CannotLookError, UsageError
+from bot.probe import read_probes
 from bot.run import check, compare, engines_of, exit_status, inspect, predict
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def _compare(given: argparse.Namespace) -> int:
         staged=given.staged,
         engines=engines,
         engines_after=after,
+        probes=read_probes(given.probes) if given.probes else (),
         prove=given.prove,
     )
     shown = _shown(comparison, given.format, verbose=given.verbose, color=given.output is None and _color())
@@ -93,6 +95,12 @@ def _compare_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="ask this version about HEAD: what changes with a move from --engine to it",
+    )
+    add(
+        "--probes",
+        metavar="FILE",
+        type=Path,
+        help="render exactly the conversations of this JSON file, instead of the built-in ones",
     )
     add("--prove", choices=get_args(Prove), default="auto", help=PROVE)
     add("--format", choices=FORMATS, default="text", help="markdown is the comment, summary the job summary (default: text)")

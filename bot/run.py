@@ -16,6 +16,7 @@ from bot.errors import CannotLookError
 from bot.fetch.gather import gather
 from bot.fetch.history import History
 from bot.fetch.source import Nothing, Source
+from bot.probe import Probe
 from bot.snapshot import Exchange, Snapshot, Task, Text
 
 T = TypeVar("T")
@@ -34,6 +35,7 @@ def compare(
     repository: str = "",
     engines: tuple[str, ...] = (),
     engines_after: tuple[str, ...] = (),
+    probes: tuple[Probe, ...] = (),
     prove: Prove = "auto",
 ) -> Comparison:
     """Compare two revisions; the parameters are those of `gather`, and `prove` says when predictions are tried by loading. Raises UsageError or CannotLookError."""
@@ -49,6 +51,7 @@ def compare(
             repository=repository,
             engines=engines,
             engines_after=engines_after,
+            probes=probes,
             whole=prove == "always",
         )
         _require_contents(exchange)

@@ -9,6 +9,8 @@ from typing import Literal
 
 import msgspec
 
+from bot.probe import Probe
+
 Kind = Literal["file", "symlink", "submodule"]
 Task = Literal["compare", "check", "inspect", "predict"]
 CommitStatus = Literal["reachable", "orphaned", "unknown"]
@@ -95,6 +97,7 @@ class Exchange(msgspec.Struct, frozen=True):
     `task` is what it shall do: compare base with head, or judge, describe or predict head alone, with an empty base. `more` are further
     revisions to be predicted, each by itself. `engines` names the versions that are asked, as in "vllm@0.33.0"; none stands for those that
     a comparison looks at. `engines_after` names others for head, in the same order, where the question is what moving to them changes.
+    `probes` are the conversations that are rendered; none stands for the built-in ones.
     """
 
     base: Snapshot
@@ -105,6 +108,7 @@ class Exchange(msgspec.Struct, frozen=True):
     more: tuple[Snapshot, ...] = ()
     engines: tuple[str, ...] = ()
     engines_after: tuple[str, ...] = ()
+    probes: tuple[Probe, ...] = ()
 
     @staticmethod
     def load(folder: Path) -> "Exchange":

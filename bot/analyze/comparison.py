@@ -42,7 +42,7 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
             head.extend(_judge_change(pair.base, pair.head, unchecked))
         if pair.base is not None and pair.head is not None:
             predictions.extend(effects(pair.base, pair.head, asked, unchecked))
-            changed.extend(prompts(pair.base, pair.head, unchecked))
+            changed.extend(prompts(pair.base, pair.head, exchange.probes, unchecked))
         unchecked.extend(unread(pair))
     said: dict[Revision, tuple[Claim, ...]] = {"base": (), "head": ()}
     if exchange.change.commits:  # else no text holds a word that could be one

@@ -5,40 +5,47 @@ import hashlib
 from collections.abc import Iterator
 
 from bot.analyze.model.folder import Model
-from bot.analyze.model.templates import Template, in_force
-from bot.analyze.model.turns import role_strings
-from bot.analyze.probes import CORE, EXTENDED, Probe
+from bot.analyze.model.prompting import probes_for, prompt, same_name, taken
+from bot.analyze.model.templates import Template
 from bot.analyze.records import PromptChange, Unchecked
-from bot.analyze.render import Prompt, render
+from bot.analyze.render import Prompt
+from bot.probe import Probe
 
 MOST_LINES = 60
 
 
-def prompts(base: Model, head: Model, unchecked: list[Unchecked]) -> Iterator[PromptChange]:
-    """The conversations whose prompt differs, for every template that both revisions have under one name.
+def prompts(base: Model, head: Model, asked: tuple[Probe, ...], unchecked: list[Unchecked]) -> Iterator[PromptChange]:
+    """The conversations whose prompt differs: those that were `asked`, or where none were, the built-in ones in every template that both have.
 
     A conversation that fails on one side only differs; one that fails on both does not. One that could not be rendered within limits is
     told in `unchecked`.
     """
-    before, after = ({template.name: template for template in in_force(model)} for model in (base, head))
-    strings = role_strings(base), role_strings(head)
-    for name in (name for name in before if name in after):
-        if before[name].text == after[name].text and strings[0] == strings[1]:
-            continue
-        for probe in (*CORE, *EXTENDED):
-            old = render(before[name].text, probe.messages, strings[0], probe.variables)
-            new = render(after[name].text, probe.messages, strings[1], probe.variables)
-            if "limits" in (old.kind, new.kind):
-                unchecked.append(_untold(head, after[name], probe, new if new.kind == "limits" else old))
-            elif old.text != new.text:
-                yield PromptChange(
-                    folder=base.name,
-                    template=name,
-                    probe=probe.name,
-                    before_sha256=_digest(old),
-                    after_sha256=_digest(new),
-                    diff=_diff(old, new),
-                )
+    for before, after, probe in _asked(base, head, asked) if asked else _usual(base, head):
+        old, new = prompt(base, before, probe), prompt(head, after, probe)
+        if "limits" in (old.kind, new.kind):
+            unchecked.append(_untold(head, after, probe, new if new.kind == "limits" else old))
+        elif old.text != new.text:
+            yield PromptChange(
+                folder=base.name,
+                template=after.name,
+                probe=probe.name,
+                before_sha256=_digest(old),
+                after_sha256=_digest(new),
+                diff=_diff(old, new),
+            )
+
+
+def _asked(base: Model, head: Model, asked: tuple[Probe, ...]) -> Iterator[tuple[Template, Template, Probe]]:
+    for probe in asked:
+        before, after = taken(base, probe), taken(head, probe)
+        if before is not None and after is not None:
+            yield before, after, probe
+
+
+def _usual(base: Model, head: Model) -> Iterator[tuple[Template, Template, Probe]]:
+    for before, after in same_name(base, head):
+        for probe in probes_for(after, before):
+            yield before, after, probe
 
 
 def _untold(head: Model, template: Template, probe: Probe, prompt: Prompt) -> Unchecked:
