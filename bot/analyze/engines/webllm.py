@@ -4,6 +4,7 @@ Source: npm @mlc-ai/web-llm 0.2.86, lib/index.js (run): only mlc-chat-config.jso
 bundled web-xgrammar 0.1.27 (run) sees the token table alone; its source is mlc-ai/xgrammar, cpp/tokenizer_info.cc:266-299.
 """
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from bot.analyze.engines.prediction import Prediction
@@ -23,9 +24,12 @@ from bot.analyze.model.mlc import (
     table,
 )
 from bot.analyze.model.tokenizer_file import TokenizerFile
+from bot.analyze.render import Renders
 from bot.analyze.rules.encoding import encoded_by_webllm
 from bot.analyze.rules.javascript import Failed, json_file
+from bot.analyze.rules.webllm_window import prompt_within, window_of
 from bot.answer import Answer, Known, Missing, Unknown
+from bot.probe import Probe
 
 ID = "webllm"
 NAME = "WebLLM"
@@ -243,3 +247,26 @@ def _first_failure(model: Model, fields: dict[str, Answer[Any]]) -> Answer[Any]:
 def encode(model: Model, _: str, texts: tuple[str, ...]) -> Answer[dict[str, list[int]]]:
     """The ids that texts get, nothing put around them."""
     return encoded_by_webllm(model, texts)
+
+
+def renders(model: Model, version: str, probes: tuple[Probe, ...]) -> Renders:
+    """The prompt that conv_template makes of each conversation (see rules/webllm_prompt.py).
+
+    A window that is refused is told as `loads.pipeline`, and left aside here: the application may set another.
+    """
+    read = json_file(model, CONFIG)
+    if isinstance(read, Failed | Missing):
+        return Known({})
+    if isinstance(read, Unknown):
+        return read
+    fields = predict(model, version).fields
+    if not chats(model) or config(model).get("tokenizer_info", {}) is None or not _loadable(fields):
+        return Known({}) if config(model) else Unknown(f"{CONFIG} does not hold the configuration of a model")
+    pipeline = fields["loads.pipeline"]
+    window = window_of(model) if isinstance(pipeline, Known) and pipeline.value else None
+    return Known({probe.name: prompt_within(model, probe, window) for probe in probes})
+
+
+def _loadable(fields: Mapping[str, Answer[Any]]) -> bool:
+    loads = fields["loads.tokenizer"]
+    return not isinstance(loads, Known) or bool(loads.value)
