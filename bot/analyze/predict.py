@@ -8,7 +8,6 @@ import msgspec
 
 from bot.analyze.comparison import FACTS
 from bot.analyze.engines.choice import Chosen, named
-from bot.analyze.engines.prediction import Renders
 from bot.analyze.model.discovery import Pair, pairs, root
 from bot.analyze.model.folder import Model
 from bot.analyze.model.reader import Reader
@@ -16,7 +15,7 @@ from bot.analyze.model.tokens import texts_of
 from bot.analyze.predictions import Predictions, Row
 from bot.analyze.probes import ASKED, TEXTS
 from bot.analyze.records import Unchecked, encodable
-from bot.analyze.render import Prompt
+from bot.analyze.render import Prompt, Renders
 from bot.analyze.unread import left_out, unread
 from bot.answer import Known, Unknown, shown
 from bot.snapshot import Exchange, Snapshot

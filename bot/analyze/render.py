@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import jinja2
 import msgspec
@@ -10,6 +10,7 @@ from jinja2 import nodes
 
 from bot.analyze.environment import CLOCK, NEWEST, DeclinedError, Dialect, code, environment, template
 from bot.analyze.watch import OverrunError, limited
+from bot.answer import Answer, Unknown
 
 T = TypeVar("T")
 
@@ -34,6 +35,10 @@ class Prompt(msgspec.Struct, frozen=True):
     kind: str = ""
     type: str = ""
     dated: bool = False
+
+
+Renders: TypeAlias = Answer[dict[str, Prompt | Unknown]]
+"""The prompts that an engine makes of conversations, by the names of the probes; a Prompt's `type` is the exception that the engine itself raises."""
 
 
 def syntax_error(text: str) -> str | None:

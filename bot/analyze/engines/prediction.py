@@ -4,13 +4,12 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, cast
 
 import msgspec
 
 from bot.analyze.model.folder import Model
 from bot.analyze.records import Confidence
-from bot.analyze.render import Prompt
 from bot.answer import Answer, Unknown, shown
 
 
@@ -69,18 +68,13 @@ def _nested(fields: Mapping[str, Answer[Any]]) -> dict[str, Any]:
     return whole
 
 
-Renders: TypeAlias = Answer[dict[str, Prompt | Unknown]]
-"""The prompts that an engine makes of conversations, by the names of the probes. A Prompt's `type` is the exception that the engine itself raises;
-Known({}) where it refuses chat before any template is looked at."""
-
-
 class Engine(Protocol):
     """The shape of an engine module.
 
     `ID` names it in records, `NAME` in sentences, `VERSIONS` are those that are predicted, newest last. It may have as well: `ALIASES`, other names
     of versions; `COMPARED`, the versions that a comparison looks at where nobody chooses, by default the newest; and two that take longer than
     everything else and are asked for by `predict` and `render` only: `encode(model, version, texts)`, the ids of texts, and
-    `renders(model, version, probes)`, the prompt of each conversation by the probe's name (see `Renders`).
+    `renders(model, version, probes)`, the prompt of each conversation by the probe's name (see `Renders` of render.py).
     """
 
     ID: str

@@ -5,10 +5,11 @@ Source: transformers 4.46.3 to 5.24.0, run; for the rules see the modules of eac
 
 from typing import Any
 
-from bot.analyze.engines.prediction import Prediction, Renders
+from bot.analyze.engines.prediction import Prediction
 from bot.analyze.model.config import FILE
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import needs_remote_code
+from bot.analyze.render import Renders
 from bot.analyze.rules import generation
 from bot.analyze.rules.config_outcome import config_error, config_loads
 from bot.analyze.rules.config_values import config_values

@@ -9,11 +9,10 @@ from typing import Any, TypeAlias, cast
 
 from jinja2 import nodes
 
-from bot.analyze.engines.prediction import Renders
 from bot.analyze.environment import dialect
 from bot.analyze.model.folder import Model
 from bot.analyze.model.templates import DEFAULT, place_of, sources
-from bot.analyze.render import Prompt, examined, render
+from bot.analyze.render import Prompt, Renders, examined, render
 from bot.analyze.rules.loaded import Loaded, Refused, loaded
 from bot.analyze.rules.template_fields import FILES_SINCE, WITH_TOOLS, direct, text
 from bot.analyze.tables import parts
