@@ -132,12 +132,13 @@ def test_a_padding_block_counts_against_the_window() -> None:
 
 
 def test_nothing_is_made_where_nothing_loads() -> None:
-    for settings in (
+    refused: list[dict[str, Any]] = [
         {"tokenizer_info": None},
         {"tokenizer_files": []},
         {"tokenizer_files": ["tokenizer.model"]},
         {"model_type": "bert"},
-    ):
+    ]
+    for settings in refused:
         assert webllm.renders(folder(**settings), "0.2.86", ASKED) == Known({})
     broken = model({"mlc-chat-config.json": "{", "tokenizer.json": "{}"})
     assert webllm.renders(broken, "0.2.86", ASKED) == Known({})
