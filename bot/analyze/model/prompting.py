@@ -98,7 +98,6 @@ def variables(text: str) -> tuple[Variable, ...] | Prompt:
 
 
 def _of_tree(root: nodes.Template) -> tuple[Variable, ...]:
-    names = meta.find_undeclared_variables(root) - _GIVEN
     compared: dict[str, list[Any]] = {}
     asked: set[str] = set()
     for node in root.find_all((nodes.Compare, nodes.Test, nodes.Filter)):
@@ -107,6 +106,7 @@ def _of_tree(root: nodes.Template) -> tuple[Variable, ...]:
         elif isinstance(node.node, nodes.Name) and node.name in ("defined", "undefined", "none", "default", "d"):
             asked.add(node.node.name)
     stored = {name.name for name in root.find_all(nodes.Name) if name.ctx != "load"}
+    names = meta.find_undeclared_variables(root) - _GIVEN  # last, for it folds constants in the tree
     return tuple(
         Variable(name, tuple(dict.fromkeys(compared.get(name, ()))), name in stored, name in asked) for name in sorted(names)
     )
