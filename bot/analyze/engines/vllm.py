@@ -6,6 +6,7 @@ Older releases do so too (read: 0.8.5 sampling_params.py:460, 0.23.0 sampling_pa
 of each part. Where a release allows several versions of transformers, an answer is what those that stand for them agree on.
 """
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from bot.analyze.engines.prediction import Prediction
@@ -15,6 +16,7 @@ from bot.analyze.model.eos import Ids
 from bot.analyze.model.folder import Model
 from bot.analyze.model.rope import ropes
 from bot.analyze.model.tokens import needs_remote_code
+from bot.analyze.render import Prompt, Renders
 from bot.analyze.rules.borrowed import agreed
 from bot.analyze.rules.config_faults import class_error
 from bot.analyze.rules.config_outcome import config_error, config_loads
@@ -26,9 +28,11 @@ from bot.analyze.rules.vllm.generation import generation
 from bot.analyze.rules.vllm.limits import dtype, max_model_len
 from bot.analyze.rules.vllm.quantization import quantization
 from bot.analyze.rules.vllm.release import TRANSFORMERS, Release, release
+from bot.analyze.rules.vllm.renders import rendered
 from bot.analyze.rules.vllm.template import FORMAT, SHA, template_fields
 from bot.analyze.rules.vllm.tokenizer import fields_of_tokenizer, mistral, own
 from bot.answer import Answer, Known, Unknown, shown
+from bot.probe import Probe
 
 ID = "vllm"
 NAME = "vLLM"
@@ -68,6 +72,27 @@ def encode(model: Model, version: str, texts: tuple[str, ...]) -> Answer[dict[st
     each = {tv: vllm_tokenizer.encode(model, of, _read(model, of, tv), tv, texts) for tv in of.transformers}
     told = {repr(shown(answer)) for answer in each.values()}
     return next(iter(each.values())) if len(told) == 1 else Unknown("the versions of transformers that its release allows differ")
+
+
+def renders(model: Model, version: str, probes: tuple[Probe, ...]) -> Renders:
+    """The prompt of each conversation, by its name; none where the tokenizer does not load."""
+    of = release(version)
+    loads = agreed({tv: fields_of_tokenizer(model, of, _read(model, of, tv), tv)[_LOADS] for tv in of.transformers})
+    if not isinstance(loads, Known):
+        return loads
+    if not loads.value:
+        return Known({}, loads.places)
+    return Known({probe.name: _prompt({tv: rendered(model, of, tv, probe) for tv in of.transformers}) for probe in probes})
+
+
+def _prompt(each: Mapping[str, Prompt | Unknown]) -> Prompt | Unknown:
+    """What all versions of transformers make of a conversation."""
+    told: dict[tuple[str | None, str], Prompt] = {}
+    for prompt in each.values():
+        if isinstance(prompt, Unknown):
+            return prompt
+        told.setdefault((prompt.text, prompt.type), prompt)
+    return next(iter(told.values())) if len(told) == 1 else Unknown("the versions of transformers that its release allows differ")
 
 
 def _template(model: Model, of: Release) -> Fields:

@@ -32,7 +32,7 @@ def template_fields(model: Model, release: Release) -> dict[str, Answer[Any]]:
     for unread in found.unread:
         return dict.fromkeys((SHA, FORMAT), unread)
     named = {template.name: template for template in of_tokenizer(model)}
-    default = _processors(model, named.get(DEFAULT))
+    default = of_processor(model, named.get(DEFAULT))
     if isinstance(default, Unknown):
         return dict.fromkeys((SHA, FORMAT), default)
     if default is None and vllm_config.model_type(model) in release.names.fallback:
@@ -62,7 +62,7 @@ def _single(files: tuple[Template, ...], model: Model) -> bool:
     return [template.name for template in files] == [DEFAULT] if files else isinstance(inline, str)
 
 
-def _processors(model: Model, of_tokenizer: Template | None) -> Template | Unknown | None:
+def of_processor(model: Model, of_tokenizer: Template | None) -> Template | Unknown | None:
     """The template without tools: that of the tokenizer, unless a processor has another."""
     # A processor takes chat_template.jinja as well; only a file of its own, or named files, can make a difference.
     found = sources(model)

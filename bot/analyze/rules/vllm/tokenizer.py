@@ -28,7 +28,7 @@ _LOADS, _ERROR, _CLASS = "loads.tokenizer", "errors.tokenizer.type", "tokenizer_
 _OTHERS = (_CLASS, "eos_token_id", "bos_token_id", "pad_token_id", "all_special_ids", "added_tokens", "len_tokenizer")
 # Architectures with a tokenizer of vLLM's own around that of transformers, whatever the release; it renders chats without the repository's template.
 OWN = ("Alpamayo2Super", "DeepseekV32ForCausalLM", "DeepseekV4", "MoonshotKimiaForCausalLM")
-_SENTENCES = "sentence_bert_config.json"
+SENTENCES = "sentence_bert_config.json"
 
 
 def fields_of_tokenizer(model: Model, of: Release, config: Answer[str | None], transformers: str) -> Fields:
@@ -44,15 +44,15 @@ def fields_of_tokenizer(model: Model, of: Release, config: Answer[str | None], t
         )  # any other exception over config.json ends the loading of the tokenizer
     if not isinstance(config, Known) and vllm_config.model_type(model) in of.names.registered:
         return _unknown(config.reason if isinstance(config, Unknown) else "config.json is not there")
-    asked = _asked(model, of, transformers)
+    asked = asked_of(model, of, transformers)
     if isinstance(asked, str):
         return _unknown(asked)
     fields = _renamed(asked, dict(tokenizer_fields(asked, transformers)), transformers)
     found = fields.get(_CLASS)
     if vllm_config.model_type(model) in of.names.backend and not (isinstance(found, Known) and found.value == BACKEND):
         return _unknown("vLLM takes another class than transformers for the model type")
-    if model.mapping(_SENTENCES).get("do_lower_case") is True and isinstance(found, Known):
-        return {**fields, **dict.fromkeys(_OTHERS, Unknown(f"{_SENTENCES} has special tokens written small"))}
+    if model.mapping(SENTENCES).get("do_lower_case") is True and isinstance(found, Known):
+        return {**fields, **dict.fromkeys(_OTHERS, Unknown(f"{SENTENCES} has special tokens written small"))}
     if own(model) and isinstance(found, Known):
         return {**fields, _CLASS: Unknown("vLLM puts a tokenizer of its own around it for the architecture")}
     return fields
@@ -66,7 +66,7 @@ def encode(
     for answer in (fields[_LOADS], fields.get("added_tokens")):
         if not isinstance(answer, Known):
             return answer if isinstance(answer, Unknown) else Unknown("the tokenizer does not load")
-    asked = _asked(model, of, transformers)
+    asked = asked_of(model, of, transformers)
     return Unknown(asked) if isinstance(asked, str) else encoded(asked, transformers, texts)
 
 
@@ -82,7 +82,7 @@ def own(model: Model) -> bool:
     return any(name.startswith(OWN) for name in (vllm_config.architectures(model) or ())[:1])
 
 
-def _asked(model: Model, of: Release, transformers: str) -> Model | str:
+def asked_of(model: Model, of: Release, transformers: str) -> Model | str:
     """The folder as AutoTokenizer sees it within vLLM, or why that cannot be told.
 
     A model type that only vLLM knows has a configuration there. AutoTokenizer finds no class by the name of such a type, but a class of transformers that
