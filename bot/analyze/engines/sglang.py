@@ -12,7 +12,9 @@ from bot.analyze.model.config import FILE
 from bot.analyze.model.eos import Ids, stated
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import needs_remote_code
+from bot.analyze.render import Renders
 from bot.analyze.rules.from_transformers import config_needs_remote_code
+from bot.analyze.rules.sglang import renders as sglang_renders
 from bot.analyze.rules.sglang import tokenizer as sglang_tokenizer
 from bot.analyze.rules.sglang.config import config_error, config_ids, file_ids, generation_loads, generation_stops, sampling
 from bot.analyze.rules.sglang.limits import dtype, max_model_len
@@ -23,6 +25,7 @@ from bot.analyze.rules.sglang.template import template_fields
 from bot.analyze.rules.sglang.tokenizer import always_stops, fields_of_tokenizer, mistral_common
 from bot.analyze.rules.tokenizer_fields import fields_of_remote_code
 from bot.answer import Answer, Known, Missing, Unknown
+from bot.probe import Probe
 
 ID = "sglang"
 NAME = "sglang"
@@ -70,6 +73,16 @@ def encode(model: Model, version: str, texts: tuple[str, ...]) -> Answer[dict[st
     return sglang_tokenizer.encode(model, RELEASES[version], texts)
 
 
+def renders(model: Model, version: str, probes: tuple[Probe, ...]) -> Renders:
+    """The prompt of each conversation, by its name; none where the tokenizer does not load."""
+    release = RELEASES[version]
+    loads = fields_of_tokenizer(model, release)["loads.tokenizer"]
+    if isinstance(loads, Known) and not loads.value:
+        return Known({}, loads.places)
+    processor = _has(processor_loads(model, release, config_error(model, release)))
+    return sglang_renders.renders(model, release, probes, processor=processor)
+
+
 def _of_config(model: Model, release: Release, stopped: Answer[bool], method: Answer[str | None]) -> Fields:
     """What only a server that starts has."""
     begins = starts(model, release, stopped, method)
@@ -88,8 +101,12 @@ def _template(model: Model, release: Release, processor: Answer[bool] | None) ->
         return dict.fromkeys(
             ("template.sha256", "template.content_format"), Unknown("it depends on mistral-common, which reads tekken.json")
         )
-    loads = False if processor is None else processor.value if isinstance(processor, Known) else None
-    return template_fields(model, release, processor=loads)
+    return template_fields(model, release, processor=_has(processor))
+
+
+def _has(processor: Answer[bool] | None) -> bool | None:
+    """Whether there is a processor, None where that is not known; `processor` says whether it loads, None for a model without one."""
+    return False if processor is None else processor.value if isinstance(processor, Known) else None
 
 
 def _refused(loads: Answer[Any]) -> bool:

@@ -36,8 +36,7 @@ def template_fields(model: Model, release: Release, *, processor: bool | None) -
         return dict.fromkeys((SHA, FORMAT), unread)
     if release.builtin is None:
         return dict.fromkeys((SHA, FORMAT), Unknown("which template this release takes was not looked up"))
-    # A conversation of sglang's own comes before any template of the folder.
-    builtin = release.builtin.get(str(model.mapping(FILE).get("model_type")))
+    builtin = conversation(model, release)
     if builtin is not None:
         place = (model.place(FILE, "/model_type"),)
         return {SHA: Known(None, place), FORMAT: Known(None, place), "template.builtin": Known(builtin, place)}
@@ -54,10 +53,45 @@ def template_fields(model: Model, release: Release, *, processor: bool | None) -
     return fields
 
 
+def conversation(model: Model, release: Release) -> str | None:
+    """The conversation of sglang's own that a model type has, which comes before any template of the folder."""
+    return (release.builtin or {}).get(str(model.mapping(FILE).get("model_type")))
+
+
+def text_in_use(model: Model, release: Release, *, name: str = "", processor: bool | None) -> Answer[str | None]:
+    """The text of the template that every request goes through, None for none; for a folder without a conversation of sglang's own.
+
+    `name` is that of a named template, as an operator may choose it (--hf-chat-template-name).
+    """
+    found = sources(model)
+    for unread in found.unread:
+        return unread
+    if release.builtin is None:
+        return Unknown("which template this release takes was not looked up")
+    taken, named = _taken(model, processor=processor), _named(model)
+    if isinstance(taken, Unknown):
+        return taken
+    if named and not release.names:
+        return Unknown("what this release makes of named templates is not known")
+    if name and (named or name != DEFAULT):
+        taken = next((template for template in named if template.name == name), None)
+        if taken is None:
+            return Unknown(f"there is no chat template called {name}")
+    if taken is None:
+        return Known(None)
+    if _python(model, taken.text):
+        return Unknown("sglang may render it in Python instead", (place_of(model, taken),))
+    return Known(as_read(taken), (place_of(model, taken),))
+
+
+def as_read(template: Template) -> str:
+    """The text, with the line ends that Python gives a file that it reads as text."""
+    return template.text if template.pointer else template.text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def digest(template: Template) -> str:
-    """The sha256 of the text, with the line ends that Python gives a file that it reads as text."""
-    text = template.text if template.pointer else template.text.replace("\r\n", "\n").replace("\r", "\n")
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    """The sha256 of the text."""
+    return hashlib.sha256(as_read(template).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _of(model: Model, template: Template | None) -> dict[str, Answer[Any]]:

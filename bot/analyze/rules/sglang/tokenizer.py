@@ -148,14 +148,27 @@ def encode(model: Model, release: Release, texts: tuple[str, ...]) -> Answer[Enc
         return loads
     if not loads.value:
         return Unknown("the tokenizer does not load", loads.places)
+    read = read_by(model, release)
+    found = loaded(read, release.transformers) if isinstance(read, Model) else read
+    return encoded_by(model, found, release.transformers, texts, engine="sglang")
+
+
+def read_by(model: Model, release: Release) -> Model | Unknown:
+    """The folder as the tokenizer reads it that sglang ends up with, for one that loads."""
     asked = _asked(model, release)
-    found = loaded(asked, release.transformers) if isinstance(asked, Model) else Unknown(asked)
+    if isinstance(asked, str):
+        return Unknown(asked)
+    if release.tokenizer != "declared":
+        return asked
+    found = loaded(asked, release.transformers)
     if isinstance(found, Known) and isinstance(found.value, Loaded) and found.value.cls == BACKEND:
         other = _loaded_again(model)
         again = loaded(other, release.transformers) if isinstance(other, Model) else found
         # What fails harmlessly leaves the first result, as in `_by_declared_class`.
-        found = found if isinstance(again, Known) and isinstance(again.value, Refused) else again
-    return encoded_by(model, found, release.transformers, texts, engine="sglang")
+        return (
+            other if isinstance(other, Model) and not (isinstance(again, Known) and isinstance(again.value, Refused)) else asked
+        )
+    return asked
 
 
 def _repaired(model: Model, fields: Fields) -> Fields:
