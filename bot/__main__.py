@@ -9,7 +9,7 @@ from bot.analyze import child
 
 def main() -> None:
     """Run the command line."""
-    if sys.argv[1:2] and sys.argv[1] in ("compare", "check", "inspect"):
+    if sys.argv[1:2] and sys.argv[1] in ("compare", "check", "inspect", "render"):
         child.prepare(os.environ)
         gc.disable()  # a short life: what the collector would look through is nearly all modules
     try:

@@ -1,28 +1,23 @@
 """The command line: every option's parser and help, and which view is printed."""
 
 import argparse
-import contextlib
-import io
-import os
-import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, get_args
+from typing import NoReturn, get_args
 
 import msgspec
 
 from bot import __version__
-from bot.analyze.records import Comparison, FailOn, Prove
+from bot.analyze.records import FailOn, Prove
+from bot.cli_output import as_json, is_colored, one_line, page, say, shown_as, write
 from bot.errors import CannotLookError, UsageError
-from bot.probe import read_probes
-from bot.run import check, compare, engines_of, exit_status, inspect, predict
-
-if TYPE_CHECKING:
-    from bot.analyze.checks.check import Loaded
+from bot.probe import read_messages, read_probes
+from bot.run import check, compare, engines_of, exit_status, inspect, predict, render
 
 FORMATS = ("text", "json", "markdown", "summary")
-ENGINES = "an engine, or NAME>=VERSION for a range, or all; may be repeated (default: the newest version of each)"
+_ENGINE_HELP = "an engine, or NAME>=VERSION for a range, or all; may be repeated"
+ENGINES = f"{_ENGINE_HELP} (default: the newest version of each)"
 PROVE = "load both revisions with the installed transformers: where tokenizer or template files changed, always or never (default: auto)"
 STATUS = "exit status: 0 nothing new at or above --fail-on; 1 such findings; 2 wrong usage or settings; 3 could not look"
 
@@ -43,9 +38,9 @@ class _Version(argparse.Action):
         from bot.publish import words  # noqa: PLC0415
 
         names = [f"{engine}@{version}" for engine, versions in modelled().items() for version in versions]
-        _write(f"{__version__}\n{words.facts(FACTS)}\n", None)
+        write(f"{__version__}\n{words.facts(FACTS)}\n", None)
         for row in words.engine_rows(names, names):
-            _write(f"  {row}\n", None)
+            write(f"  {row}\n", None)
         raise SystemExit(0)
 
 
@@ -66,8 +61,8 @@ def _compare(given: argparse.Namespace) -> int:
         probes=read_probes(given.probes) if given.probes else (),
         prove=given.prove,
     )
-    shown = _shown(comparison, given.format, verbose=given.verbose, color=given.output is None and _color())
-    _write(shown, given.output, quiet=given.quiet)
+    shown = shown_as(comparison, given.format, verbose=given.verbose, color=given.output is None and is_colored())
+    write(shown, given.output, quiet=given.quiet)
     return exit_status(comparison, given.fail_on)
 
 
@@ -114,12 +109,12 @@ def _check(given: argparse.Namespace) -> int:
     """Judge one revision by itself: everything that is wrong with it today."""
     comparison = check(given.revision, repo=given.repo, history=given.history)
     if given.format == "json":
-        shown = _json(comparison)
+        shown = as_json(comparison)
     else:
         from bot.publish import text  # noqa: PLC0415 - as above
 
-        shown = text.judged(comparison, color=given.output is None and _color(), verbose=given.verbose)
-    _write(shown, given.output, quiet=given.quiet)
+        shown = text.judged(comparison, color=given.output is None and is_colored(), verbose=given.verbose)
+    write(shown, given.output, quiet=given.quiet)
     return exit_status(comparison, given.fail_on)
 
 
@@ -135,12 +130,12 @@ def _inspect(given: argparse.Namespace) -> int:
     """Describe one revision: its tokens, stop ids, templates, quantization, code, each value with its place."""
     inspection = inspect(given.revision, repo=given.repo)
     if given.format == "json":
-        shown = _json(inspection)
+        shown = as_json(inspection)
     else:
         from bot.publish import inspected  # noqa: PLC0415 - as above
 
-        shown = inspected.inspected(inspection, color=given.output is None and _color(), verbose=given.verbose)
-    _write(shown, given.output)
+        shown = inspected.inspected(inspection, color=given.output is None and is_colored(), verbose=given.verbose)
+    write(shown, given.output)
     return 0
 
 
@@ -165,12 +160,12 @@ def _predict(given: argparse.Namespace) -> int:
     else:
         whole = msgspec.structs.replace(parts[0], rows=rows, unchecked=tuple(each for part in parts for each in part.unchecked))
         if given.format == "json":
-            shown = _json(whole)
+            shown = as_json(whole)
         else:
             from bot.publish import predicted  # noqa: PLC0415 - as above
 
-            shown = predicted.predicted(whole, color=given.output is None and _color(), verbose=given.verbose)
-    _write(shown, given.output)
+            shown = predicted.predicted(whole, color=given.output is None and is_colored(), verbose=given.verbose)
+    write(shown, given.output)
     return 0
 
 
@@ -184,17 +179,58 @@ def _predict_options(parser: argparse.ArgumentParser) -> None:
     add("-v", "--verbose", action="store_true", help="show everything in full (text only)")
 
 
+def _render(given: argparse.Namespace) -> int:
+    """Show the exact prompt that each inference engine makes of a conversation, and with --tokens its tokens."""
+    from bot.analyze.engines.choice import rendering  # noqa: PLC0415 - only this command needs them here
+    from bot.analyze.probes import picked  # noqa: PLC0415
+
+    if given.messages is not None and given.probe:
+        raise UsageError("--messages brings a conversation of its own; leave --probe out")
+    probes = picked(given.probe) if given.messages is None else (read_messages(given.messages),)
+    engines = tuple(each.name for each in rendering(given.engine))
+    renderings = render(given.revision, repo=given.repo, probes=probes, engines=engines, tokens=given.tokens)
+    if given.format == "json":
+        shown = as_json(renderings)
+    else:
+        from bot.publish import rendered  # noqa: PLC0415 - as above
+
+        shown = rendered.renderings(renderings, color=given.output is None and is_colored(), verbose=given.verbose)
+    write(shown, given.output)
+    return 0
+
+
+def _render_options(parser: argparse.ArgumentParser) -> None:
+    _revision_options(parser)
+    add = parser.add_argument
+    probe = "a built-in conversation by its name or a part of it, or all; may be repeated (default: a user message)"
+    add("--probe", metavar="NAME", action="append", default=[], help=probe)
+    add(
+        "--messages",
+        metavar="FILE",
+        type=Path,
+        help="a conversation of yours: a JSON list of messages, or an object with messages",
+    )
+    add(
+        "--engine",
+        metavar="NAME[@VERSION]",
+        action="append",
+        default=[],
+        help=f"{_ENGINE_HELP} (default: the newest transformers)",
+    )
+    add("--tokens", action="store_true", help="show where each token ends, and the ids, as the engine encodes the prompt")
+
+
 def _explain(given: argparse.Namespace) -> int:
     """Print what a check sees, why it matters, how to fix it and when it keeps silent."""
     from bot.analyze.checks.check import checks  # noqa: PLC0415 - only this command needs them here
 
     found = {loaded.id: loaded for loaded in checks()}
     if not given.check:
-        _write("".join(f"{name:34} {loaded.check.title}\n" for name, loaded in found.items()), None)
+        write("".join(f"{name:34} {loaded.check.title}\n" for name, loaded in found.items()), None)
         return 0
     if given.check not in found:
         raise UsageError(f"there is no check {given.check!r}; `model-repo-drift explain` lists them")
-    _write(_page(found[given.check]), None)
+    write(page(found[given.check]), None)
     return 0
 
 
@@ -218,6 +254,7 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[argpars
     "check": (_check, _check_options),
     "inspect": (_inspect, _revision_options),
     "predict": (_predict, _predict_options),
+    "render": (_render, _render_options),
     "explain": (_explain, _explain_options),
     "action": (_action, _no_options),
 }
@@ -237,55 +274,6 @@ def parser() -> argparse.ArgumentParser:
     return whole
 
 
-def _page(loaded: "Loaded") -> str:
-    check = loaded.check
-    rows = {
-        "Sees": check.sees,
-        "Why": check.why,
-        "Fix": check.fix,
-        "Silent when": check.wrong_when,
-        "Severity": f"{check.severity} or less, {check.confidence}. {check.weighed}",
-        "Affects": ", ".join(check.engines),
-    }
-    return f"{loaded.id}: {check.title}\n\n" + "".join(f"{name}: {said}\n" for name, said in rows.items() if said)
-
-
-def _shown(comparison: Comparison, view: str, *, verbose: bool, color: bool) -> str:
-    if view == "json":
-        return _json(comparison)
-    from bot.publish import comment, links, summary, text  # noqa: PLC0415 - start-up is most of a comparison's time
-
-    if view == "markdown":
-        return comment.comment(comparison, links=links.Links())
-    if view == "summary":
-        return summary.summary(comparison, links.Links())
-    return text.text(comparison, color=color, verbose=verbose)
-
-
-def _json(record: object) -> str:
-    return msgspec.json.format(msgspec.json.encode(record), indent=2).decode() + "\n"
-
-
-def _color() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
-
-
-def _write(shown: str, output: Path | None, *, quiet: bool = False) -> None:
-    where = "standard output" if output is None else f"--output {output}"
-    try:
-        if output is not None:
-            output.write_text(shown, encoding="utf-8")
-        elif not quiet:
-            if isinstance(sys.stdout, io.TextIOWrapper):  # what stands in a repository need not be in the terminal's alphabet
-                sys.stdout.reconfigure(encoding="utf-8")
-            sys.stdout.write(shown)
-            sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except (OSError, AttributeError) as error:  # AttributeError: it was closed before we started
-        raise UsageError(f"{where}: cannot be written ({getattr(error, 'strerror', None) or 'it is closed'})") from error
-
-
 def run() -> int:
     """Run a command and return its status: 0, 1 for findings, 2 for wrong usage, 3 for not being able to look."""
     try:
@@ -294,25 +282,13 @@ def run() -> int:
     except SystemExit as done:  # --help and --version
         return int(done.code or 0)
     except UsageError as error:
-        _say(f"model-repo-drift: {_one_line(error)}\n")
+        say(f"model-repo-drift: {one_line(error)}\n")
         return 2
     except CannotLookError as error:
-        _say(f"model-repo-drift: {_one_line(error)}\n")
+        say(f"model-repo-drift: {one_line(error)}\n")
         return 3
     except BrokenPipeError:
         return 141
     except Exception:  # noqa: BLE001 - a fault of ours is no finding: it must not end with status 1
-        _say(f"{traceback.format_exc()}model-repo-drift: this is a fault in the program; nothing was judged\n")
+        say(f"{traceback.format_exc()}model-repo-drift: this is a fault in the program; nothing was judged\n")
         return 3
-
-
-def _say(text: str) -> None:
-    """Write to standard error, where there is one: the exit status says the rest."""
-    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
-        with contextlib.suppress(OSError):
-            sys.stderr.write(text)
-            sys.stderr.flush()
-
-
-def _one_line(error: Exception) -> str:
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(error).strip().replace("\n", "; "))

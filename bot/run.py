@@ -4,7 +4,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -12,6 +12,7 @@ from bot.analyze import jail
 from bot.analyze.inspection import Inspection
 from bot.analyze.predictions import Predictions
 from bot.analyze.records import Comparison, FailOn, Prove
+from bot.analyze.renderings import Renderings
 from bot.errors import CannotLookError
 from bot.fetch.gather import gather
 from bot.fetch.history import History
@@ -71,7 +72,7 @@ def _proved(comparison: Comparison, folder: Path, exchange: Exchange, prove: Pro
 
 def check(revision: str, *, repo: Path, history: Path | None = None) -> Comparison:
     """Judge one revision by itself: every finding that it has is in `new`. Raises UsageError or CannotLookError."""
-    return _alone(revision, repo, "check", Comparison, history)
+    return _alone(revision, repo, "check", Comparison, history=history)
 
 
 def inspect(revision: str, *, repo: Path) -> Inspection:
@@ -104,13 +105,19 @@ def predict(revisions: Sequence[str], *, repo: Path, engines: tuple[str, ...]) -
                 yield cell.run(Path(folder), Predictions)
 
 
+def render(revision: str, *, repo: Path, probes: tuple[Probe, ...], engines: tuple[str, ...], tokens: bool = False) -> Renderings:
+    """Render conversations as engines do with one revision; with `tokens` prompts are told token by token. Raises UsageError or CannotLookError."""
+    return _alone(revision, repo, "render", Renderings, probes=probes, engines=engines, tokens=tokens)
+
+
 def _bytes(snapshot: Snapshot) -> int:
     return sum(file.size or 0 for file in snapshot.files if file.content is not None)
 
 
-def _alone(revision: str, repo: Path, task: Task, answer: type[T], history: Path | None = None) -> T:
+def _alone(revision: str, repo: Path, task: Task, answer: type[T], **asked: Any) -> T:
+    """What the jail answers about one revision; `asked` are further parameters of `gather`."""
     with tempfile.TemporaryDirectory(prefix="model-repo-drift-") as folder, jail.Cell(os.environ) as cell:
-        exchange = gather(Path(folder), base=Nothing(), head=revision, repo=repo, history=history, task=task)
+        exchange = gather(Path(folder), base=Nothing(), head=revision, repo=repo, task=task, **asked)
         _require_contents(exchange)
         return cell.run(Path(folder), answer)
 

@@ -8,6 +8,7 @@ import msgspec
 from bot.analyze.inspection import Inspection
 from bot.analyze.predictions import Predictions
 from bot.analyze.records import Comparison
+from bot.analyze.renderings import Renderings
 from bot.settings import json_schema
 
 FOLDER = Path(__file__).parent.parent / "schema"
@@ -20,6 +21,9 @@ def documents() -> dict[str, bytes]:
         "inspection-1.json": _text(inspection()),
         "predictions-1.json": _text(
             _schema(Predictions, "What engines will do with model folders, as Model Repo Drift predicts it")
+        ),
+        "renderings-1.json": _text(
+            _schema(Renderings, "The prompts that engines make of conversations, as Model Repo Drift renders them")
         ),
         "settings-1.json": _text(json_schema()),
     }

@@ -12,7 +12,7 @@ import msgspec
 from bot.probe import Probe
 
 Kind = Literal["file", "symlink", "submodule"]
-Task = Literal["compare", "check", "inspect", "predict"]
+Task = Literal["compare", "check", "inspect", "predict", "render"]
 CommitStatus = Literal["reachable", "orphaned", "unknown"]
 
 
@@ -94,10 +94,10 @@ class Change(msgspec.Struct, frozen=True):
 class Exchange(msgspec.Struct, frozen=True):
     """Everything that the jail is given.
 
-    `task` is what it shall do: compare base with head, or judge, describe or predict head alone, with an empty base. `more` are further
+    `task` is what it shall do: compare base with head, or judge, describe, predict or render head alone, with an empty base. `more` are further
     revisions to be predicted, each by itself. `engines` names the versions that are asked, as in "vllm@0.33.0"; none stands for those that
     a comparison looks at. `engines_after` names others for head, in the same order, where the question is what moving to them changes.
-    `probes` are the conversations that are rendered; none stands for the built-in ones.
+    `probes` are the conversations that are rendered; none stands for the built-in ones. `tokens` says whether prompts are told token by token.
     """
 
     base: Snapshot
@@ -109,6 +109,7 @@ class Exchange(msgspec.Struct, frozen=True):
     engines: tuple[str, ...] = ()
     engines_after: tuple[str, ...] = ()
     probes: tuple[Probe, ...] = ()
+    tokens: bool = False
 
     @staticmethod
     def load(folder: Path) -> "Exchange":

@@ -11,8 +11,9 @@ import pytest
 import transformers
 from transformers import AutoTokenizer
 
+from bot.analyze.renderings import Token
 from bot.analyze.rules import backend
-from bot.analyze.rules.backend import Backend, Failed, Token, tokens
+from bot.analyze.rules.backend import Backend, Failed, tokens
 from bot.analyze.rules.prompt_tokens import prompt_ids, prompt_tokens
 from bot.answer import Known, Unknown
 from tests.changes import SNAPSHOTS
@@ -88,7 +89,7 @@ def test_ids_are_those_of_the_library_in_real_folders() -> None:
         if tokenizer is None:
             continue
         rows = {text: ids for text, ids in prompts(tokenizer) if ids is not None}
-        answer = prompt_tokens(model_of(folder), tuple(rows), INSTALLED)
+        answer = prompt_tokens(model_of(folder), INSTALLED, tuple(rows))
         name = folder.relative_to(SHARED).as_posix()
         if isinstance(answer, Known):
             assert {text: [token.id for token in row] for text, row in answer.value.items()} == rows, name
@@ -102,7 +103,7 @@ def test_ids_are_those_of_the_library_in_real_folders() -> None:
 
 def test_the_tokens_of_a_prompt_cover_it() -> None:
     text = "<|im_start|>user\n  Hi, wörld<|im_end|>\n"
-    answer = prompt_tokens(model_of(SNAPSHOTS / "chatml"), (text,), INSTALLED)
+    answer = prompt_tokens(model_of(SNAPSHOTS / "chatml"), INSTALLED, (text,))
     assert isinstance(answer, Known)
     row = answer.value[text]
     assert row[0].start == 0

@@ -25,7 +25,13 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("bot.analyze.effects", "bot.analyze.prompts"),
     ("bot.analyze.checks",),
     ("bot.analyze.comparison", "bot.analyze.unread", "bot.analyze.jail", "bot.analyze.proving", "bot.analyze.prover"),
-    ("bot.analyze.inspection", "bot.analyze.describe", "bot.analyze.describe_tokens", "bot.analyze.predict"),
+    (
+        "bot.analyze.inspection",
+        "bot.analyze.describe",
+        "bot.analyze.describe_tokens",
+        "bot.analyze.predict",
+        "bot.analyze.rendering",
+    ),
     ("bot.analyze.__main__",),
     ("bot.api",),  # how GitHub is opened, for fetch and publish
     ("bot.publish",),

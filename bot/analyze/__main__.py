@@ -32,6 +32,7 @@ from bot.snapshot import Change, Exchange, Task
 if TYPE_CHECKING:
     from bot.analyze.inspection import Inspection
     from bot.analyze.predictions import Predictions
+    from bot.analyze.renderings import Renderings
 
 SECONDS = 60
 MEMORY = 3 << 30
@@ -68,11 +69,15 @@ def _compared(exchange: Exchange, reader: Reader, said: tuple[Unchecked, ...]) -
     return msgspec.structs.replace(comparison, unchecked=(*comparison.unchecked, *said), verdict=verdict)
 
 
-def _describer(task: Task) -> "Callable[[Exchange, Reader, tuple[Unchecked, ...]], Inspection | Predictions] | None":
-    """What describes or predicts a revision, imported and warmed up where that is the task."""
-    if task == "predict":
+def _describer(task: Task) -> "Callable[[Exchange, Reader, tuple[Unchecked, ...]], Inspection | Predictions | Renderings] | None":
+    """What describes, predicts or renders a revision, imported and warmed up where that is the task."""
+    if task in ("predict", "render"):
         encoding.warm()
-        from bot.analyze.predict import predict  # noqa: PLC0415 - no comparison needs it
+        if task == "render":
+            from bot.analyze.rendering import render as render_revision  # noqa: PLC0415 - no comparison needs it
+
+            return render_revision
+        from bot.analyze.predict import predict  # noqa: PLC0415 - as above
 
         return predict
     if task != "inspect":

@@ -1,14 +1,13 @@
 """Predict what engines will do with the model folders of one revision or of several, each by itself."""
 
 import hashlib
-from collections.abc import Iterator
 from typing import Any, cast
 
 import msgspec
 
 from bot.analyze.comparison import FACTS
 from bot.analyze.engines.choice import Chosen, named
-from bot.analyze.model.discovery import Pair, pairs, root
+from bot.analyze.model.discovery import Pair, models_of
 from bot.analyze.model.folder import Model
 from bot.analyze.model.reader import Reader
 from bot.analyze.model.tokens import texts_of
@@ -18,7 +17,7 @@ from bot.analyze.records import Unchecked, encodable
 from bot.analyze.render import Prompt, Renders
 from bot.analyze.unread import left_out, unread
 from bot.answer import Known, Unknown, shown
-from bot.snapshot import Exchange, Snapshot
+from bot.snapshot import Exchange
 
 _FAULT = "fault"
 
@@ -29,21 +28,12 @@ def predict(exchange: Exchange, reader: Reader, left: tuple[Unchecked, ...] = ()
     rows: list[Row] = []
     unchecked: list[Unchecked] = list(left)
     for snapshot in (exchange.head, *exchange.more):
-        for name, model in _models(exchange, snapshot, reader):
+        for name, model in models_of(exchange, snapshot, reader):
             rows.extend(_row(name, model, each, unchecked) for each in chosen)
             unchecked.extend(unread(Pair(None, model)))
         alone = msgspec.structs.replace(exchange, head=snapshot)
         unchecked.extend(left_out(alone, unchecked) if snapshot.sha else ())
     return encodable(Predictions(date=FACTS, rows=tuple(rows), unchecked=tuple(dict.fromkeys(unchecked))))
-
-
-def _models(exchange: Exchange, snapshot: Snapshot, reader: Reader) -> Iterator[tuple[str, Model]]:
-    """The model folders of a revision, each with the name that it is reported by; a plain folder is itself one, whatever it holds."""
-    if snapshot.sha is None:
-        yield snapshot.label, root(snapshot, reader)
-        return
-    found = pairs(msgspec.structs.replace(exchange, head=snapshot), reader)
-    yield from ((pair.head.folder, pair.head) for pair in found if pair.head is not None)
 
 
 def _row(name: str, model: Model, chosen: Chosen, unchecked: list[Unchecked]) -> Row:

@@ -1,9 +1,11 @@
 """The conversations that are rendered where nobody brings others, and the texts whose ids are predicted."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from bot.errors import UsageError
 from bot.probe import Message, Probe
 
 # Texts whose ids are predicted: words, a space in front, a marker, letters beyond ASCII, code, digits.
@@ -95,3 +97,25 @@ ASKED: tuple[Probe, ...] = tuple(
         Probe("toolcall-str", _weather('{"city": "Paris"}'), _WITH_WEATHER),
     )
 )
+
+
+def picked(written: Sequence[str]) -> tuple[Probe, ...]:
+    """The built-in conversations that an operator names, by the whole name or a part that no other has; `all` is every one.
+
+    The first one stands for none. Raises UsageError with the names.
+    """
+    every = (*CORE, *EXTENDED)
+    names = (
+        [probe.name for probe in every] if any(each.strip().lower() == "all" for each in written) else [*map(_picked, written)]
+    )
+    return tuple(probe for probe in every if probe.name in names) if written else every[:1]
+
+
+def _picked(written: str) -> str:
+    names, asked = [probe.name for probe in (*CORE, *EXTENDED)], " ".join(written.split()).lower()
+    fitting = [[name for name in names if name == asked], [name for name in names if name.startswith(asked)]]
+    found = next(filter(None, [*fitting, [name for name in names if asked in name]]), []) if asked else []
+    if len(found) == 1:
+        return found[0]
+    said = f"fits {'several' if found else 'no'} built-in conversation{'s' if found else ''}"
+    raise UsageError(f"--probe {written[:60]!r} {said}; there are: {'; '.join(found or names)}; or all")

@@ -32,6 +32,7 @@ def gather(
     engines: tuple[str, ...] = (),
     engines_after: tuple[str, ...] = (),
     probes: tuple[Probe, ...] = (),
+    tokens: bool = False,
     whole: bool = False,
 ) -> Exchange:
     """Fetch what analysis needs of two revisions into `folder`, and return what stands in its `exchange.json`.
@@ -39,7 +40,7 @@ def gather(
     `base` and `head` are revisions as `open_pair` takes them, or sources that are open already; they are closed in
     any case. With `staged` they are not looked at: HEAD of `repo` is compared with its index. `history` is a file of
     refs, or a history, that is used instead of the clone's own. To `texts` the commit messages between two git revisions are added.
-    `repository` is "owner/name"; by default it is read from the origin remote. `task`, `engines`, `engines_after` and `probes` are handed on; with `engines_after`, or with `whole`, folders that
+    `repository` is "owner/name"; by default it is read from the origin remote. `task`, `engines`, `engines_after`, `probes` and `tokens` are handed on; with `engines_after`, or with `whole`, folders that
     do not differ are taken as well. Raises UsageError or CannotLookError.
     """
     with ExitStack() as stack:
@@ -66,7 +67,9 @@ def gather(
             repository=repository or (repository_name(clone) if clone else ""),
             left_out=left_out,
         )
-        exchange = Exchange(*snapshots, change, task=task, engines=engines, engines_after=engines_after, probes=probes)
+        exchange = Exchange(
+            *snapshots, change, task=task, engines=engines, engines_after=engines_after, probes=probes, tokens=tokens
+        )
         exchange.save(folder)
         return exchange
 

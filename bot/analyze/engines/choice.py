@@ -47,6 +47,21 @@ def choose(written: Iterable[str]) -> tuple[Chosen, ...]:
     return tuple(chosen for chosen in every if chosen.name in names)
 
 
+def rendering(written: Sequence[str]) -> tuple[Chosen, ...]:
+    """The versions whose prompts are rendered: those that are written, the newest transformers where none are.
+
+    Raises UsageError for an engine that is named and whose prompts are not modelled; of `all` those are left out.
+    """
+    able = [engine.ID for engine in engines() if hasattr(engine, "renders")]
+    for text in written:
+        lacking = [] if text.strip().lower() == ALL else [each.engine.ID for each in choose([text]) if each.engine.ID not in able]
+        if lacking:
+            raise UsageError(
+                f"engine {text[:60]!r}: how {lacking[0]} writes a prompt is not modelled; it is of {', '.join(able)}"
+            )
+    return tuple(each for each in choose(written or ("transformers",)) if each.engine.ID in able)
+
+
 def named(names: Iterable[str]) -> tuple[Chosen, ...]:
     """The versions with exactly these names, as `Chosen.name` gives them."""
     wanted = set(names)

@@ -72,9 +72,10 @@ class Engine(Protocol):
     """The shape of an engine module.
 
     `ID` names it in records, `NAME` in sentences, `VERSIONS` are those that are predicted, newest last. It may have as well: `ALIASES`, other names
-    of versions; `COMPARED`, the versions that a comparison looks at where nobody chooses, by default the newest; and two that take longer than
-    everything else and are asked for by `predict` and `render` only: `encode(model, version, texts)`, the ids of texts, and
-    `renders(model, version, probes)`, the prompt of each conversation by the probe's name (see `Renders` of render.py).
+    of versions; `COMPARED`, the versions that a comparison looks at where nobody chooses, by default the newest; and three that take longer than
+    everything else and are asked for by `predict` and `render` only: `encode(model, version, texts)`, the ids of texts,
+    `renders(model, version, probes)`, the prompt of each conversation by the probe's name (see `Renders` of render.py), and
+    `prompt_tokens(model, version, texts)`, the tokens of prompts as it encodes them.
     """
 
     ID: str

@@ -15,6 +15,8 @@ from bot.analyze.rules.config_outcome import config_error, config_loads
 from bot.analyze.rules.config_values import config_values
 from bot.analyze.rules.encoding import encoded
 from bot.analyze.rules.from_transformers import config_needs_remote_code
+from bot.analyze.rules.prompt_tokens import Tokens
+from bot.analyze.rules.prompt_tokens import prompt_tokens as tokens_of_prompts
 from bot.analyze.rules.renders import renders as prompts
 from bot.analyze.rules.template_fields import template_fields
 from bot.analyze.rules.tokenizer_fields import fields_of_remote_code, tokenizer_fields
@@ -73,6 +75,11 @@ def encode(model: Model, version: str, texts: tuple[str, ...]) -> Answer[dict[st
 def renders(model: Model, version: str, probes: tuple[Probe, ...]) -> Renders:
     """The prompt of each conversation, by its name."""
     return prompts(model, version, probes)
+
+
+def prompt_tokens(model: Model, version: str, texts: tuple[str, ...]) -> Answer[Tokens]:
+    """The tokens of prompts, as apply_chat_template encodes them."""
+    return tokens_of_prompts(model, version, texts)
 
 
 def of_files(model: Model, version: str, *, trusted: bool = False) -> Fields:

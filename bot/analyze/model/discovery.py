@@ -1,6 +1,6 @@
 """Which folders of two snapshots are models, and which of them are the same model on both sides."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
 import msgspec
@@ -106,6 +106,15 @@ def _models(snapshot: Snapshot, revision: Revision, reader: Reader, names: set[s
 def root(snapshot: Snapshot, reader: Reader) -> Model:
     """A plain folder as a model, whatever it holds, and as it stands: engines are given the same bytes."""
     return msgspec.structs.replace(_empty(snapshot, "head", reader), literal=True)
+
+
+def models_of(exchange: Exchange, snapshot: Snapshot, reader: Reader) -> Iterator[tuple[str, Model]]:
+    """The model folders of one revision of an exchange, each with the name that it is reported by; a plain folder is itself one, whatever it holds."""
+    if snapshot.sha is None:
+        yield snapshot.label, root(snapshot, reader)
+        return
+    found = pairs(msgspec.structs.replace(exchange, head=snapshot), reader)
+    yield from ((pair.head.folder, pair.head) for pair in found if pair.head is not None)
 
 
 def nothing(head: Model) -> Model:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from bot.analyze.model.tokenizer_file import AddedToken
+from bot.analyze.renderings import Token
 from bot.analyze.rules.growth import outgrows, pads
 from bot.analyze.watch import WATCH
 
@@ -56,19 +57,6 @@ class Failed(msgspec.Struct, frozen=True):
     """Why the library gives no ids, as a clause."""
 
     reason: str
-
-
-class Token(msgspec.Struct, frozen=True):
-    """A token of a prompt: its id, its string in the vocabulary, and the letters that it stands for, from `start` up to `end` of the prompt.
-
-    A letter of several bytes may be that of several tokens. `special` says whether it is an added token with that flag.
-    """
-
-    id: int
-    piece: str
-    start: int
-    end: int
-    special: bool = False
 
 
 def warm() -> None:

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from bot.analyze.model.folder import Model
-from bot.analyze.rules.backend import Failed, Token, tokens
+from bot.analyze.renderings import Token
+from bot.analyze.rules.backend import Failed, tokens
 from bot.analyze.rules.backend_parts import too_large
 from bot.analyze.rules.encoding import Engine, backend_of
 from bot.analyze.rules.loaded import Loaded, Refused, loaded
@@ -27,11 +28,11 @@ def prompt_ids(model: Model, text: str, version: str) -> Answer[list[int]]:
     Where files of packages are out of reach afterwards, `encoding.warm` has to come first. A large tokenizer takes a second each time, but for the
     same text once more: ask for several prompts at once with `prompt_tokens`.
     """
-    found = prompt_tokens(model, (text,), version)
+    found = prompt_tokens(model, version, (text,))
     return Known([token.id for token in found.value[text]], found.places) if isinstance(found, Known) else found
 
 
-def prompt_tokens(model: Model, texts: tuple[str, ...], version: str) -> Answer[Tokens]:
+def prompt_tokens(model: Model, version: str, texts: tuple[str, ...]) -> Answer[Tokens]:
     """The tokens of prompts in the tokenizer that AutoTokenizer of a version of transformers makes of a folder."""
     if why := too_large(model, LARGEST):
         return Unknown(why, (model.place("tokenizer.json"),))

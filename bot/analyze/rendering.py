@@ -1,0 +1,157 @@
+"""Render conversations as engines do with the model folders of a revision, and tell the tokens of the prompts."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from bot.analyze.comparison import FACTS
+from bot.analyze.engines.choice import Chosen, named
+from bot.analyze.engines.prediction import prediction
+from bot.analyze.model.discovery import Pair, models_of
+from bot.analyze.model.folder import Model
+from bot.analyze.model.prompting import prompt, taken
+from bot.analyze.model.reader import Reader
+from bot.analyze.model.tokens import tokens as tokens_of_files
+from bot.analyze.records import Unchecked, encodable
+from bot.analyze.render import Prompt, Renders
+from bot.analyze.renderings import Rendering, Renderings
+from bot.analyze.rules.prompt_tokens import Tokens
+from bot.analyze.unread import left_out, unread
+from bot.answer import Answer, Known, Unknown
+from bot.probe import Probe
+from bot.snapshot import Exchange
+
+# What all rows together may hold: they leave this process as JSON, within a limit.
+MOST_LETTERS = 6_000_000
+MOST_TOKENS = 250_000
+BY_ITSELF = ""
+_CUT = f"the prompts of this run have more than {MOST_LETTERS} letters together; ask for fewer"
+
+
+def render(exchange: Exchange, reader: Reader, left: tuple[Unchecked, ...] = ()) -> Renderings:
+    """The prompts of every model folder of head; `left` is what is already known to be unchecked."""
+    chosen = named(exchange.engines)
+    rows: list[Rendering] = []
+    unchecked: list[Unchecked] = list(left)
+    for name, model in models_of(exchange, exchange.head, reader):
+        found = [row for each in chosen for row in _of_engine(name, model, each, exchange, unchecked)]
+        rows += [*found, *_by_itself(name, model, exchange.probes, found)]
+        unchecked.extend(row for row in unread(Pair(None, model)) if row.kind == "file")
+    unchecked.extend(left_out(exchange, unchecked) if exchange.head.sha else ())
+    left_rows = tuple(dict.fromkeys(unchecked))
+    return encodable(Renderings(date=FACTS, probes=exchange.probes, rows=tuple(_within(rows)), unchecked=left_rows))
+
+
+def _of_engine(name: str, model: Model, chosen: Chosen, exchange: Exchange, unchecked: list[Unchecked]) -> list[Rendering]:
+    """The rows of one engine; a rule that breaks is said, and hinders no other engine."""
+
+    def broke(what: str, error: Exception) -> str:
+        reason = f"{what} broke: {type(error).__name__}: {error}"
+        unchecked.append(Unchecked(kind="engine", id=chosen.name, folder=name, reason=reason))
+        return reason
+
+    try:
+        rows = _rows(name, model, chosen, exchange.probes)
+    except Exception as error:  # noqa: BLE001 - as for predictions
+        reason = broke("the rendering", error)
+        return [_unknown(name, chosen.name, probe, reason) for probe in exchange.probes]
+    texts = tuple(dict.fromkeys(row.text for row in rows if row.text is not None))
+    if not exchange.tokens or not texts:
+        return rows
+    try:
+        told = _tokens(model, chosen, texts)
+    except Exception as error:  # noqa: BLE001 - as above
+        told = Unknown(broke("turning prompts into tokens", error))
+    return [row if row.text is None else _told(row, row.text, told) for row in rows]
+
+
+def _rows(name: str, model: Model, chosen: Chosen, probes: tuple[Probe, ...]) -> list[Rendering]:
+    renders = getattr(chosen.engine, "renders", None)
+    if renders is None:
+        return [_unknown(name, chosen.name, probe, "how it writes a prompt is not modelled") for probe in probes]
+    prompts: Renders = renders(model, chosen.version, probes)
+    if not isinstance(prompts, Known):
+        why = prompts.reason if isinstance(prompts, Unknown) else "nothing states it"
+        return [_unknown(name, chosen.name, probe, why) for probe in probes]
+    found = prompts.value
+    absent = Unknown(_absence(model, chosen)) if any(probe.name not in found for probe in probes) else Unknown("")
+    strings = _special(model)
+    return [_row(name, chosen.name, probe, found.get(probe.name, absent), strings) for probe in probes]
+
+
+def _row(name: str, engine: str, probe: Probe, found: Prompt | Unknown, special: Sequence[str]) -> Rendering:
+    if isinstance(found, Unknown):
+        return _unknown(name, engine, probe, found.reason)
+    row = Rendering(folder=name, engine=engine, probe=probe.name, outcome="text", dated=found.dated)
+    if found.kind == "limits":
+        return msgspec.structs.replace(row, outcome="limits", reason=f"the chat template {found.error}")
+    if found.text is None:
+        words = found.error.removeprefix(f"{found.type}: ")
+        return msgspec.structs.replace(row, outcome="error", type=found.type, reason=words)
+    return msgspec.structs.replace(row, text=found.text, special=tuple(each for each in special if each in found.text))
+
+
+def _unknown(name: str, engine: str, probe: Probe, reason: str) -> Rendering:
+    return Rendering(folder=name, engine=engine, probe=probe.name, outcome="unknown", reason=reason)
+
+
+def _absence(model: Model, chosen: Chosen) -> str:
+    """Why an engine gets to no prompt, whatever is said: the first thing that does not load."""
+    if not chosen.engine.applies(model):
+        return "it has no business with this folder"
+    fields = prediction(model, chosen.engine, chosen.version).fields
+    for field, answer in fields.items():
+        step = field.removeprefix("loads.")
+        if field.startswith("loads.") and isinstance(answer, Known) and answer.value is False:
+            told = (fields.get(f"errors.{step}.{part}") for part in ("type", "message"))
+            words = ": ".join(str(each.value) for each in told if isinstance(each, Known) and each.value)
+            return f"{_STEPS.get(step, step)} does not load{f' ({words})' if words else ''}"
+    return "it takes no chats with this folder"
+
+
+_STEPS = {"tokenizer": "the tokenizer", "config": "config.json", "generation_config": "generation_config.json"}
+
+
+def _special(model: Model) -> list[str]:
+    """The strings of the special tokens of the files."""
+    table = tokens_of_files(model)
+    return [text for text, token in table.value.added.items() if token.special and text] if isinstance(table, Known) else []
+
+
+def _by_itself(name: str, model: Model, probes: Iterable[Probe], rows: Sequence[Rendering]) -> Iterator[Rendering]:
+    """What the chat template itself gives, for the conversations of which no engine makes a prompt."""
+    told = {row.probe for row in rows if row.outcome != "unknown"}
+    for probe in probes:
+        template = None if probe.name in told else taken(model, probe)
+        if template is not None:
+            yield _row(name, BY_ITSELF, probe, prompt(model, template, probe), _special(model))
+
+
+def _tokens(model: Model, chosen: Chosen, texts: tuple[str, ...]) -> Answer[Tokens]:
+    encode = getattr(chosen.engine, "prompt_tokens", None)
+    return (
+        Unknown("how it turns a prompt into tokens is not modelled") if encode is None else encode(model, chosen.version, texts)
+    )
+
+
+def _told(row: Rendering, text: str, told: Answer[Tokens]) -> Rendering:
+    """A row with the tokens of its text, or why they cannot be told."""
+    if isinstance(told, Known):
+        return msgspec.structs.replace(row, tokens=told.value[text])
+    return msgspec.structs.replace(row, untold=told.reason if isinstance(told, Unknown) else "nothing states it")
+
+
+def _within(rows: Iterable[Rendering]) -> Iterator[Rendering]:
+    """The rows, without the texts and tokens beyond what may leave this process."""
+    letters = tokens = 0
+    for row in rows:
+        letters += len(row.text or "")
+        tokens += len(row.tokens or ())
+        if letters > MOST_LETTERS:
+            yield msgspec.structs.replace(row, outcome="unknown", text=None, special=(), tokens=None, untold="", reason=_CUT)
+        elif row.tokens is not None and tokens > MOST_TOKENS:
+            yield msgspec.structs.replace(
+                row, tokens=None, untold=f"the prompts of this run have more than {MOST_TOKENS} tokens together"
+            )
+        else:
+            yield row

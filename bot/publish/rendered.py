@@ -1,0 +1,191 @@
+"""The page of `render` for a terminal: every prompt letter by letter, engines that write the same one together.
+
+Each line of a prompt stands behind a bar, and what has no shape is made visible: a line ends where ⏎ stands, and a line too long for the page goes on
+behind a broken bar. Where tokens are shown, ▏ stands between two of them.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+from rich import box
+from rich.cells import cell_len
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from bot.analyze.renderings import Rendering, Renderings, Token
+from bot.probe import Probe
+from bot.publish import words
+from bot.publish.console import rendered, sentence
+from bot.publish.escape import quoted, visible
+
+BAR, BROKEN, BETWEEN = "  │ ", "  ┊ ", "▏"
+_SPECIAL, _DIM = "bold magenta", "dim"
+_SPACE = "␠"
+Piece = tuple[str, str]
+"""Letters as they are shown, and their style."""
+
+
+def renderings(found: Renderings, *, color: bool, width: int = 120, verbose: bool = False) -> str:
+    """The page in lines of at most `width` columns; `verbose` adds the conversations, and tokens one by one."""
+    return rendered(_parts(found, width=width, verbose=verbose), color=color, width=width)
+
+
+def _parts(found: Renderings, *, width: int, verbose: bool) -> Iterator[RenderableType]:
+    if not found.rows:
+        yield sentence("There is no model folder in this revision", "bold")
+    every = [row.engine for row in found.rows if row.engine]
+    for folder in dict.fromkeys(row.folder for row in found.rows):
+        yield sentence(words.folder(folder.rstrip("/") or "."), "bold")
+        for probe in found.probes:
+            yield from _of_probe(probe, _same(found.rows, folder, probe.name), every, width=width, verbose=verbose)
+        yield Text("")
+    for said in words.unread(found.unchecked):
+        yield Text("not checked: ", end="", style=_DIM).append_text(sentence(said))
+    yield sentence(words.facts(found.date), _DIM)
+
+
+def _same(rows: Iterable[Rendering], folder: str, probe: str) -> list[list[Rendering]]:
+    """The rows of one conversation, those that say the same together."""
+    groups: dict[Rendering, list[Rendering]] = {}
+    for row in rows:
+        if (row.folder, row.probe) == (folder, probe):
+            groups.setdefault(msgspec.structs.replace(row, engine=""), []).append(row)
+    return sorted(groups.values(), key=lambda same: min(map(_rank, same)))
+
+
+def _rank(row: Rendering) -> int:
+    return words.engine_rank(row.engine)
+
+
+def _of_probe(
+    probe: Probe, groups: list[list[Rendering]], every: Sequence[str], *, width: int, verbose: bool
+) -> Iterator[RenderableType]:
+    if verbose:
+        said = msgspec.json.encode({"messages": probe.messages, **probe.variables}).decode()
+        yield Padding(sentence(f"{quoted(probe.name)}: {quoted(said)}", _DIM), (1, 0, 0, 2))
+    for same in groups:
+        first = same[0]
+        names = [row.engine for row in same if row.engine]
+        by = words.engines(names, every) if names else "the chat template by itself"
+        yield Padding(sentence(f"{quoted(probe.name)}, {by}", "bold"), (1, 0, 0, 0))
+        yield from _outcome(first, width=width, verbose=verbose)
+
+
+def _outcome(row: Rendering, *, width: int, verbose: bool) -> Iterator[RenderableType]:
+    """A prompt, or what came of it instead."""
+    if row.text is None:
+        style = "red" if row.outcome == "error" else ""
+        yield Padding(sentence(_why(row), style), (0, 0, 0, 2))
+        return
+    yield from lines(_of_tokens(row.text, row.tokens) if row.tokens else _of_text(row.text, row.special), width)
+    yield Padding(sentence(_summary(row), _DIM), (0, 0, 0, 2))
+    if row.tokens:
+        yield Padding(Text("ids " + " ".join(str(token.id) for token in row.tokens)), (0, 0, 0, 2))
+        if verbose:
+            yield Padding(_table(row.text, row.tokens), (0, 0, 0, 2))
+
+
+def _why(row: Rendering) -> str:
+    if row.outcome == "error":
+        return f"fails: {row.type}{f': {quoted(row.reason)}' if row.reason else ''}"
+    return f"cannot be told: {row.reason}"
+
+
+def _summary(row: Rendering) -> str:
+    text = row.text or ""
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    said = [words.plural(len(text), "letter")]
+    said += [words.plural(len(row.tokens), "token")] if row.tokens is not None else []
+    said += [f"no tokens: {row.untold}"] if row.untold else []
+    said += (
+        ["depends on the clock, which stands at the second of January 2026"]
+        if row.dated
+        else [f"sha256 {quoted(words.short(digest))}"]
+    )
+    return ", ".join(said)
+
+
+def _of_text(text: str, special: Sequence[str]) -> Iterator[Piece]:
+    """A prompt in pieces, special tokens set off; a piece ends where a line does."""
+    pattern = "|".join(re.escape(each) for each in sorted(special, key=len, reverse=True))
+    parts = re.split(f"({pattern})", text) if pattern else [text]
+    for at, part in enumerate(parts):
+        yield from ((line, _SPECIAL if at % 2 else "") for line in re.findall(r"[^\n]*\n|[^\n]+", part))
+
+
+def _of_tokens(text: str, tokens: Sequence[Token]) -> Iterator[Piece]:
+    """A prompt in pieces, a token each. Tokens that share a letter are one piece, and what is in no token stands in brackets."""
+    at, begun = 0, True
+    for group in _sharing(tokens):
+        start, end = group[0].start, max(token.end for token in group)
+        if start > at:
+            yield f"⟨{text[at:start]}⟩", _DIM
+        if start > at or not begun:
+            yield BETWEEN, _DIM
+        special = _SPECIAL if all(token.special for token in group) else ""
+        yield text[start:end] if end > start else f"⟨{''.join(token.piece for token in group)}⟩", special
+        if len(group) > 1 and end > start:
+            yield f"⟨{len(group)} tokens⟩", _DIM
+        at, begun = max(at, end), len(group) == 1 and text[start:end].endswith("\n")
+    if at < len(text):
+        yield f"⟨{text[at:]}⟩", _DIM
+
+
+def _sharing(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """Tokens in groups: those that stand for letters which another one stands for as well are together."""
+    group: list[Token] = []
+    for token in tokens:
+        if group and token.start >= max(each.end for each in group):
+            yield group
+            group = []
+        group.append(token)
+    if group:
+        yield group
+
+
+def lines(pieces: Iterable[Piece], width: int) -> Iterator[Text]:
+    """Pieces in lines of `width` columns at most. A line ends behind a piece that ends with a line feed, or where the page does."""
+    line, free, open_ = _begun(BAR), width - len(BAR), False
+    for raw, style in pieces:
+        for letter in visible(raw):
+            cells = cell_len(letter)
+            if cells > free:
+                yield _ended(line)
+                line, free = _begun(BROKEN), width - len(BROKEN)
+            line.append(letter, style)
+            free -= cells
+            open_ = True
+        if raw.endswith("\n"):
+            yield _ended(line)
+            line, free, open_ = _begun(BAR), width - len(BAR), False
+    if open_:
+        yield _ended(line)
+
+
+def _begun(bar: str) -> Text:
+    return Text(bar, style="", no_wrap=True, overflow="ignore", end="\n")
+
+
+def _ended(line: Text) -> Text:
+    """A line whose spaces at the end can be seen: none is left that a terminal or an editor takes away."""
+    spaces = len(line.plain) - len(line.plain.rstrip(" "))
+    if not spaces or line.plain in (BAR, BROKEN):
+        return line
+    kept = line[: len(line.plain) - spaces]
+    kept.append(_SPACE * spaces, _DIM)
+    kept.no_wrap, kept.overflow = True, "ignore"
+    return kept
+
+
+def _table(text: str, tokens: Sequence[Token]) -> Table:
+    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+    for column in ("Id", "In the vocabulary", "Letters"):
+        table.add_column(column, overflow="fold")
+    for token in tokens:
+        style = _SPECIAL if token.special else ""
+        table.add_row(str(token.id), Text(visible(token.piece), style), Text(visible(text[token.start : token.end]), style))
+    return table
