@@ -25,7 +25,7 @@ _ADDITIONAL = "additional_special_tokens"
 # Where tokens may have names of their own.
 _STATING, _OBJECTS = (_CONFIG, "special_tokens_map.json"), ("extra_special_tokens", "model_specific_special_tokens")
 # A variable of these names is an argument of the call itself (3040 in 5.24.0).
-_ARGUMENTS = (
+ARGUMENTS = (
     *("self", "conversation", "chat_template", "continue_final_message", "tokenize", "padding", "truncation", "max_length"),
     *("return_tensors", "return_dict", "return_assistant_tokens_mask", "tokenizer_kwargs", "sanitize_control_tokens"),
 )
@@ -130,7 +130,7 @@ def rendered(model: Model, version: str, probe: Probe) -> Prompt | Unknown:
 
 def applied(model: Model, version: str, template: str, probe: Probe) -> Prompt | Unknown:
     """The prompt that apply_chat_template makes of a conversation with a template, for a tokenizer that loads."""
-    taken = next((name for name in probe.variables if name in _ARGUMENTS), None)
+    taken = next((name for name in probe.variables if name in ARGUMENTS), None)
     if taken is not None:
         return Unknown(f"the variable {taken} is an argument of apply_chat_template")
     tokens = tokens_of(model, version)

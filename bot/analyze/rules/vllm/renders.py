@@ -16,7 +16,7 @@ from bot.analyze.model.folder import Model
 from bot.analyze.model.templates import DEFAULT, of_tokenizer
 from bot.analyze.render import Prompt, examined
 from bot.analyze.rules.content_format import content_format
-from bot.analyze.rules.renders import NO_TEXT, applied, chosen
+from bot.analyze.rules.renders import ARGUMENTS, NO_TEXT, applied, chosen
 from bot.analyze.rules.vllm import config as vllm_config
 from bot.analyze.rules.vllm.messages import REFUSAL, Refused, for_template, handed
 from bot.analyze.rules.vllm.release import Release
@@ -26,7 +26,7 @@ from bot.answer import Known, Unknown
 from bot.probe import Probe
 
 _DECLARED = ("tools", "documents", "add_generation_prompt")  # parameters of apply_chat_template that reach the template
-_RESERVED = ("chat_template", "tokenize")
+_DEFAULT = ("continue_final_message", False)  # what every request states
 # What the engine's own look at a template raises; anything else comes up while rendering.
 _UNPARSED = ("TemplateSyntaxError", "TemplateAssertionError")
 _NONE = "As of transformers v4.44, default chat template is no longer allowed, so you must provide a chat template if the tokenizer does not define one."
@@ -93,17 +93,15 @@ def _template(model: Model, asked: Model, of: Release, transformers: str, probe:
 
 def _variables(template: str, given: Mapping[str, Any], of: Release) -> dict[str, Any] | Prompt:
     """The variables that reach a template: since 0.11.0 only those that it reads without setting them itself."""
-    if of.since("0.12.0") and (reserved := next((name for name in _RESERVED if name in given), None)):
-        return Prompt(None, f"ValueError: Found unexpected chat template kwargs from request: {reserved}", "failed", "ValueError")
-    # A field of the request that is null, or "auto", is not passed on (renderers/params.py:38-50).
+    # A field of the request that is null is not passed on (renderers/params.py:38-50).
     named = {name: given[name] for name in _DECLARED if given.get(name) is not None}
-    others = {name: value for name, value in given.items() if name not in _DECLARED}
+    others = {name: value for name, value in given.items() if name not in _DECLARED and (name, value) != _DEFAULT}
     if not others or not of.since("0.11.0"):
         return {**others, **named}
     read = examined(template, meta.find_undeclared_variables)
     if isinstance(read, Prompt):
         return read
-    return {name: value for name, value in others.items() if name in read} | named
+    return {name: value for name, value in others.items() if name in read or name in ARGUMENTS} | named
 
 
 def _told(prompt: Prompt, of: Release) -> Prompt:
