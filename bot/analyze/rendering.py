@@ -96,17 +96,18 @@ def _unknown(name: str, engine: str, probe: Probe, reason: str) -> Rendering:
 
 
 def _absence(model: Model, chosen: Chosen) -> str:
-    """Why an engine gets to no prompt, whatever is said: the first thing that does not load."""
-    if not chosen.engine.applies(model):
-        return "it has no business with this folder"
+    """Why an engine gets to no prompt, whatever is said: the first thing that does not load, the tokenizer before all others."""
     fields = prediction(model, chosen.engine, chosen.version).fields
-    for field, answer in fields.items():
-        step = field.removeprefix("loads.")
-        if field.startswith("loads.") and isinstance(answer, Known) and answer.value is False:
+    steps = sorted(
+        (field.removeprefix("loads.") for field in fields if field.startswith("loads.")), key=lambda s: s != "tokenizer"
+    )
+    for step in steps:
+        answer = fields[f"loads.{step}"]
+        if isinstance(answer, Known) and answer.value is False:
             told = (fields.get(f"errors.{step}.{part}") for part in ("type", "message"))
             words = ": ".join(str(each.value) for each in told if isinstance(each, Known) and each.value)
             return f"{_STEPS.get(step, step)} does not load{f' ({words})' if words else ''}"
-    return "it takes no chats with this folder"
+    return "it takes no chats with this folder" if chosen.engine.applies(model) else "it has no business with this folder"
 
 
 _STEPS = {"tokenizer": "the tokenizer", "config": "config.json", "generation_config": "generation_config.json"}

@@ -14,10 +14,12 @@ from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import needs_remote_code
 from bot.analyze.render import Renders
 from bot.analyze.rules.from_transformers import config_needs_remote_code
+from bot.analyze.rules.prompt_tokens import Tokens
 from bot.analyze.rules.sglang import renders as sglang_renders
 from bot.analyze.rules.sglang import tokenizer as sglang_tokenizer
 from bot.analyze.rules.sglang.config import config_error, config_ids, file_ids, generation_loads, generation_stops, sampling
 from bot.analyze.rules.sglang.limits import dtype, max_model_len
+from bot.analyze.rules.sglang.prompt_tokens import prompt_tokens as tokens_of_prompts
 from bot.analyze.rules.sglang.quantization import quantization
 from bot.analyze.rules.sglang.releases import NEWEST, RELEASES, Release
 from bot.analyze.rules.sglang.start import processor_loads, starts
@@ -81,6 +83,11 @@ def renders(model: Model, version: str, probes: tuple[Probe, ...]) -> Renders:
         return Known({}, loads.places)
     processor = _has(processor_loads(model, release, config_error(model, release)))
     return sglang_renders.renders(model, release, probes, processor=processor)
+
+
+def prompt_tokens(model: Model, version: str, texts: tuple[str, ...]) -> Answer[Tokens]:
+    """The tokens of prompts."""
+    return tokens_of_prompts(model, RELEASES[version], texts)
 
 
 def _of_config(model: Model, release: Release, stopped: Answer[bool], method: Answer[str | None]) -> Fields:

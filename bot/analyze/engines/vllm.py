@@ -21,8 +21,10 @@ from bot.analyze.rules.borrowed import agreed
 from bot.analyze.rules.config_faults import class_error
 from bot.analyze.rules.config_outcome import config_error, config_loads
 from bot.analyze.rules.from_transformers import config_needs_remote_code
+from bot.analyze.rules.prompt_tokens import Tokens
 from bot.analyze.rules.tokenizer_fields import fields_of_remote_code
 from bot.analyze.rules.vllm import config as vllm_config
+from bot.analyze.rules.vllm import prompt_tokens as vllm_tokens
 from bot.analyze.rules.vllm import tokenizer as vllm_tokenizer
 from bot.analyze.rules.vllm.generation import generation
 from bot.analyze.rules.vllm.limits import dtype, max_model_len
@@ -83,6 +85,17 @@ def renders(model: Model, version: str, probes: tuple[Probe, ...]) -> Renders:
     if not loads.value:
         return Known({}, loads.places)
     return Known({probe.name: _prompt({tv: rendered(model, of, tv, probe) for tv in of.transformers}) for probe in probes})
+
+
+def prompt_tokens(model: Model, version: str, texts: tuple[str, ...]) -> Answer[Tokens]:
+    """The tokens of prompts, where all versions of transformers that the release allows agree on them."""
+    of = release(version)
+    each = [vllm_tokens.prompt_tokens(model, of, _read(model, of, tv), tv, texts) for tv in of.transformers]
+    known = [answer for answer in each if isinstance(answer, Known)]
+    if len(known) < len(each):
+        return next(answer for answer in each if not isinstance(answer, Known))
+    alike = all(answer.value == known[0].value for answer in known)
+    return known[0] if alike else Unknown("the versions of transformers that its release allows differ")
 
 
 def _prompt(each: Mapping[str, Prompt | Unknown]) -> Prompt | Unknown:
