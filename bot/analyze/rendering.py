@@ -14,7 +14,7 @@ from bot.analyze.model.reader import Reader
 from bot.analyze.model.tokens import tokens as tokens_of_files
 from bot.analyze.records import Unchecked, encodable
 from bot.analyze.render import Prompt, Renders
-from bot.analyze.renderings import Rendering, Renderings
+from bot.analyze.renderings import Outcome, Rendering, Renderings
 from bot.analyze.rules.prompt_tokens import Tokens
 from bot.analyze.unread import left_out, unread
 from bot.answer import Answer, Known, Unknown
@@ -74,9 +74,14 @@ def _rows(name: str, model: Model, chosen: Chosen, probes: tuple[Probe, ...]) ->
         why = prompts.reason if isinstance(prompts, Unknown) else "nothing states it"
         return [_unknown(name, chosen.name, probe, why) for probe in probes]
     found = prompts.value
-    absent = Unknown(_absence(model, chosen)) if any(probe.name not in found for probe in probes) else Unknown("")
+    why = "nothing is said of this conversation" if found else _absence(model, chosen)
     strings = _special(model)
-    return [_row(name, chosen.name, probe, found.get(probe.name, absent), strings) for probe in probes]
+    rows = {
+        probe.name: _row(name, chosen.name, probe, made, strings)
+        for probe in probes
+        if (made := found.get(probe.name)) is not None
+    }
+    return [rows.get(probe.name) or _unknown(name, chosen.name, probe, why, "none") for probe in probes]
 
 
 def _row(name: str, engine: str, probe: Probe, found: Prompt | Unknown, special: Sequence[str]) -> Rendering:
@@ -91,8 +96,8 @@ def _row(name: str, engine: str, probe: Probe, found: Prompt | Unknown, special:
     return msgspec.structs.replace(row, text=found.text, special=tuple(each for each in special if each in found.text))
 
 
-def _unknown(name: str, engine: str, probe: Probe, reason: str) -> Rendering:
-    return Rendering(folder=name, engine=engine, probe=probe.name, outcome="unknown", reason=reason)
+def _unknown(name: str, engine: str, probe: Probe, reason: str, outcome: Outcome = "unknown") -> Rendering:
+    return Rendering(folder=name, engine=engine, probe=probe.name, outcome=outcome, reason=reason)
 
 
 def _absence(model: Model, chosen: Chosen) -> str:
@@ -103,6 +108,8 @@ def _absence(model: Model, chosen: Chosen) -> str:
     )
     for step in steps:
         answer = fields[f"loads.{step}"]
+        if step != "tokenizer" and not chosen.engine.applies(model):
+            break
         if isinstance(answer, Known) and answer.value is False:
             told = (fields.get(f"errors.{step}.{part}") for part in ("type", "message"))
             words = ": ".join(str(each.value) for each in told if isinstance(each, Known) and each.value)
@@ -121,7 +128,7 @@ def _special(model: Model) -> list[str]:
 
 def _by_itself(name: str, model: Model, probes: Iterable[Probe], rows: Sequence[Rendering]) -> Iterator[Rendering]:
     """What the chat template itself gives, for the conversations of which no engine makes a prompt."""
-    told = {row.probe for row in rows if row.outcome != "unknown"}
+    told = {row.probe for row in rows if row.outcome not in ("unknown", "none")}
     for probe in probes:
         template = None if probe.name in told else taken(model, probe)
         if template is not None:

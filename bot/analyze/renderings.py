@@ -10,7 +10,7 @@ import msgspec
 from bot.analyze.records import Unchecked
 from bot.probe import Probe
 
-Outcome = Literal["text", "error", "limits", "unknown"]
+Outcome = Literal["text", "error", "none", "limits", "unknown"]
 
 
 class Token(msgspec.Struct, frozen=True):
@@ -30,8 +30,8 @@ class Rendering(msgspec.Struct, frozen=True, kw_only=True):
     """What a version of an engine makes of one conversation.
 
     `engine` is as in "vllm@0.33.0"; "" stands for the chat template by itself, which is shown where no engine gets to a prompt. `outcome` says
-    what it is: "text", "error" (`type` is the exception that the engine raises, `reason` its words), "limits" (rendering did not end) and
-    "unknown" (`reason` says why). `text` is the exact prompt; a lone surrogate, which no UTF-8 text can hold, is written as its escape. `dated` says that the
+    what it is: "text", "error" (`type` is the exception that the engine raises, `reason` its words), "none" (the engine does not get to a chat, and
+    `reason` says what keeps it), "limits" (rendering did not end) and "unknown" (`reason` says why). `text` is the exact prompt; a lone surrogate, which no UTF-8 text can hold, is written as its escape. `dated` says that the
     prompt depends on the clock; the text is that of a fixed day. `special` are the strings of special tokens that stand in the text. `tokens` is None where
     they were not asked for or cannot be told: then `untold` says why.
     """

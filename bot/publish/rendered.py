@@ -92,7 +92,7 @@ def _outcome(row: Rendering, *, width: int, verbose: bool) -> Iterator[Renderabl
 def _why(row: Rendering) -> str:
     if row.outcome == "error":
         return f"fails: {row.type}{f': {quoted(row.reason)}' if row.reason else ''}"
-    return f"cannot be told: {row.reason}"
+    return f"makes no prompt: {row.reason}" if row.outcome == "none" else f"cannot be told: {row.reason}"
 
 
 def _summary(row: Rendering) -> str:
