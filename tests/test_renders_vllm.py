@@ -8,6 +8,9 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given as drawn
+from hypothesis import settings
+from hypothesis import strategies as st
 
 from bot.analyze.engines import vllm
 from bot.analyze.render import Prompt
@@ -378,3 +381,50 @@ def test_a_tokenizer_that_does_not_load_renders_nothing() -> None:
     assert vllm.renders(broken, NEWEST, (Probe("p", (USER,)),)) == Known(
         {}, vllm.predict(broken, NEWEST).fields["loads.tokenizer"].places
     )
+
+
+_KEYS = (
+    "role",
+    "content",
+    "type",
+    "text",
+    "name",
+    "tool_calls",
+    "function",
+    "arguments",
+    "id",
+    "uuid",
+    "parameters",
+    "reasoning",
+    "defer_loading",
+)
+_WORDS = (
+    "system",
+    "assistant",
+    "tool",
+    "developer",
+    "text",
+    "function",
+    "tool_reference",
+    "{}",
+    "x-anthropic-billing-header",
+    "",
+)
+_LEAVES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.sampled_from(_WORDS), st.text(max_size=3))
+_JSON = st.recursive(
+    _LEAVES,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(_KEYS), inner, max_size=6)),
+    max_leaves=12,
+)
+_ROWS = st.lists(st.dictionaries(st.sampled_from(_KEYS), _JSON, max_size=8), max_size=4)
+
+
+@settings(max_examples=150, deadline=None)
+@drawn(_ROWS, st.none() | st.lists(_JSON, max_size=2), st.sampled_from(["string", "openai"]), st.sampled_from([*TRANSFORMERS]))
+def test_whatever_a_request_holds_there_is_an_answer(rows: list[Any], tools: list[Any] | None, way: str, version: str) -> None:
+    found = handed(rows, tools, way, release(version))
+    if isinstance(found, Handed):
+        assert len(found.messages) == len(rows)
+        assert all(isinstance(message["role"], str) for message in for_template(found.messages, SHOW, release(version)))
+    else:
+        assert found.reason
