@@ -4,6 +4,7 @@ Source: sglang 0.5.23, entrypoints/openai/protocol.py:585-905 (the fields of a r
 513-549 and 2125-2160, parser/jinja_template_utils.py:215-341 (run). Older releases: read, see requests.py for what differs.
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
@@ -136,8 +137,11 @@ def _checked(message: Message, requests: Requests) -> Item:
     else:
         if not isinstance(role, str) or role.lower() not in requests.roles:
             raise _refused(f"a message has the role {role!r}")
-        found = msgspec.to_builtins(_read({**message, "role": role.lower()}, _Message))
+        stated = {key: value for key, value in message.items() if key in requests.fields}
+        found = msgspec.to_builtins(_read({**stated, "role": role.lower()}, _Message))
         found = {key: value for key, value in found.items() if key in requests.fields}
+        if not requests.tooled and found.get("tools") is not None:
+            raise UnclearError("what tools of a message become in this release was not looked up")
         _clear(found.get("prefix"), bool, "prefix")
         for call in found["tool_calls"] or ():
             _clear(call["index"], int, "index")
@@ -249,13 +253,13 @@ def _decoded(call: Item, requests: Requests) -> Item:
     if not isinstance(arguments, str):
         return call
     try:
-        decoded = msgspec.json.decode(arguments)
-    except (msgspec.MsgspecError, RecursionError):
+        decoded = msgspec.json.decode(arguments) if requests.exact else json.loads(arguments)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         kind = "ValueError" if requests.strict else "JSONDecodeError"
         raise RefusedError(kind, "Assistant tool call function.arguments must be valid JSON.") from None
     if requests.strict and not isinstance(decoded, dict):
         raise RefusedError("ValueError", "Assistant tool call function.arguments must be a JSON object.")
-    return {**call, "function": {**call["function"], "arguments": _floated(decoded)}}
+    return {**call, "function": {**call["function"], "arguments": _floated(decoded) if requests.exact else decoded}}
 
 
 def _floated(value: Any) -> Any:

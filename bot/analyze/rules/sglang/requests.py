@@ -30,8 +30,10 @@ class Requests(msgspec.Struct, frozen=True):
 
     `roles` are those besides the user's, `fields` what a message of them may have. `parts` are the types of parts of a content besides media; where
     `texts` is set, those messages have no other than text. `joins_answers`: a tool's answer in parts of text becomes one text for every template.
+    `tooled`: a message's own tools are of the same schema as those of the request; before, one of the openai package's.
     `tools` is the shape of a tool: the function "bare", "wrapped" as it came with its type, with a key "deferring" it, or "ordered" as the client had it.
-    `strict` says that decoded arguments have to be an object, and that those that are no JSON are a plain ValueError. `replies`: a reply at the end
+    `exact`: arguments are decoded by orjson, which takes no numbers and letters beyond JSON's. `strict` says that they have to be an object, and that those
+    that are no JSON are a plain ValueError. `replies`: a reply at the end
     becomes a user's message; `closes`: the conversation alone, without the beginning of a reply, can be asked for.
     `effort` is the reasoning_effort that a template is given unless the client says another, None for none.
     `plain` are the exceptions that the server turns into a ValueError. `blanks`: a system message without text leaves out the whole system turn where
@@ -44,6 +46,8 @@ class Requests(msgspec.Struct, frozen=True):
     texts: bool = False
     joins_answers: bool = True
     tools: Shape = "deferring"
+    tooled: bool = True
+    exact: bool = True
     strict: bool = True
     replies: bool = True
     closes: bool = False
@@ -59,6 +63,8 @@ _FIRST = Requests(
     texts=True,
     joins_answers=False,
     tools="bare",
+    tooled=False,
+    exact=False,
     strict=False,
     replies=False,
     effort="medium",
@@ -66,14 +72,14 @@ _FIRST = Requests(
     blanks=False,
 )
 _change = msgspec.structs.replace
-_SECOND = _change(_FIRST, texts=False)
+_SECOND = _change(_FIRST, texts=False, exact=True)
 _THIRD = _change(
     _SECOND, roles=(*_ROLES, "developer"), fields=(*_FIELDS, "tools"), tools="wrapped", replies=True, plain=_OF_JINJA
 )
 _FOURTH = _change(_THIRD, effort=None)
-_FIFTH = Requests(strict=False, plain=_OF_JINJA)
-_SIXTH = Requests()
-_SEVENTH = _change(_SIXTH, parts=("text", "tool_reference", "thinking", "reasoning"))
+_FIFTH = Requests(tooled=False, strict=False, plain=_OF_JINJA)
+_SIXTH = Requests(tooled=False)
+_SEVENTH = Requests(parts=("text", "tool_reference", "thinking", "reasoning"))
 _EIGHTH = _change(
     _SEVENTH, fields=("role", "content", "tool_call_id", "name", "phase", "reasoning_content", "tool_calls", "tools")
 )
