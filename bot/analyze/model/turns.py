@@ -63,6 +63,7 @@ class Turns(msgspec.Struct, frozen=True):
     unknown: str = ""
 
 
+@fact
 def role_strings(model: Model) -> dict[str, str]:
     """The role strings that a template may print, as transformers injects them; a role that is not set is left out."""
     found = {name: role(model, name) for name in ROLES}
