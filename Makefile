@@ -52,6 +52,7 @@ bench: setup ## compare our time with that of loading both revisions in transfor
 	$(BIN)/python tools/bench.py
 	$(BIN)/python -m tools.bench_reading
 	$(BIN)/python -m tools.bench_predict
+	$(BIN)/python -m tools.bench_render
 
 corpus: setup ## run over the corpus of real repositories (CORPUS=) and write docs/corpus.md
 	$(BIN)/python tools/corpus.py $(CORPUS)
