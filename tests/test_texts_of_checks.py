@@ -107,7 +107,6 @@ def test_no_check_is_worse_than_its_kind(shared: Path) -> None:
 RENDERED = {
     "chat-template-changed",
     "chat-template-no-generation-prompt",
-    "chat-template-nonportable",
     "chat-template-rejects-conversation",
     "python-repr-leak",
     "system-message-ignored",
