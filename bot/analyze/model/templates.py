@@ -11,6 +11,7 @@ from bot.place import Place
 FILE = "chat_template.jinja"
 NAMED_FOLDER = "additional_chat_templates/"
 DEFAULT = "default"
+_TAKEN_FOR_DEFAULT = f"{NAMED_FOLDER}file.jinja"
 
 
 class Template(msgspec.Struct, frozen=True):
@@ -69,10 +70,16 @@ def of_tokenizer(model: Model) -> tuple[Template, ...]:
     """The templates that a tokenizer of transformers >= 4.52 (and so vLLM and sglang) takes.
 
     Any template file replaces everything inline, also when it is empty and also when there are only named files, which leaves no
-    default (tokenization_utils_base.py:1826 in 5.24.0, run with 4.57.6 and 5.x).
+    default (tokenization_utils_base.py:1826 in 5.24.0, run with 4.57.6 and 5.x). Named files are those right in their folder; `default` replaces
+    chat_template.jinja, and so does `file`, whose key is that of chat_template.jinja (:1702, run).
     """
     found = sources(model)
-    return found.files or found.inline
+    direct = [template for template in found.files if "/" not in template.file.removeprefix(NAMED_FOLDER)]
+    direct.sort(key=lambda template: (template.file != FILE, template.file != _TAKEN_FOR_DEFAULT))
+    read = {
+        name: template for template in direct for name in (DEFAULT if template.file == _TAKEN_FOR_DEFAULT else template.name,)
+    }
+    return tuple(msgspec.structs.replace(template, name=name) for name, template in read.items()) or found.inline
 
 
 def of_old_readers(model: Model) -> tuple[Template, ...]:

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model
-from bot.analyze.model.given import RefusedError, json_error
 from bot.analyze.model.picks import is_byte_level, is_incorrect, known, pick, registered
+from bot.analyze.model.stated import RefusedError, json_error
 from bot.analyze.model.tokenizer_classes import FILE, release
 from bot.analyze.rules.config_outcome import config_error
 from bot.analyze.rules.plain_config import plain_config_error

@@ -12,8 +12,9 @@ import msgspec
 
 from bot.analyze.model.document import NotJson
 from bot.analyze.model.folder import Model, fact
-from bot.analyze.model.given import Given, RefusedError, given, stated, text
+from bot.analyze.model.given import Given, given
 from bot.analyze.model.picks import built
+from bot.analyze.model.stated import RefusedError, stated, text
 from bot.analyze.model.tokenizer_classes import FILE, ClassRow, release
 from bot.analyze.model.tokenizer_classes import VERSIONS as ALL
 from bot.analyze.model.tokenizer_file import AddedToken, TokenizerFile
@@ -167,7 +168,7 @@ def _of_class(model: Model, name: str, version: str) -> Answer[Loaded | Refused]
         return doubted
     hold_prefix(row, said.values, version)
     needed = (*row.frail, *(() if name in _PLAIN else begun.minimal))
-    if empty := next((role for role in needed if said.values.get(role, "") is None), None):
+    if empty := next((role for role in needed if said.values.get(role, role) in (None, "")), None):
         return Unknown(f"what {name} does without {empty} is not modelled")
     pad = "" if row.no_pad else begun.file.pad_token
     if parts(version) < (5,):
@@ -244,5 +245,5 @@ def _filled(begun: Start, said: Given, row: ClassRow, name: str, version: str) -
         pieces=file.vocab if begun.hollow else {},
         roles={**dict.fromkeys(said.blank, ("", unknown)), **roles},
         own={name: text(value) for name, value in {**said.named, **said.own}.items() if name not in ROLES},
-        listed=tuple(map(text, said.more[: len(said.more) - len(said.own)])),
+        listed=said.listed,
     )

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from bot.analyze.model.given import Given, Value, text
+from bot.analyze.model.given import Given
+from bot.analyze.model.stated import Value, text
 from bot.analyze.model.tokenizer_file import AddedToken
 
 Batch = tuple[AddedToken, ...]

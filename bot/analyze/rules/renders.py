@@ -11,10 +11,10 @@ from jinja2 import nodes
 
 from bot.analyze.environment import dialect
 from bot.analyze.model.folder import Model
-from bot.analyze.model.templates import DEFAULT, place_of, sources
+from bot.analyze.model.templates import DEFAULT, of_tokenizer, place_of, sources
 from bot.analyze.render import Prompt, Renders, examined, render
 from bot.analyze.rules.loaded import Loaded, Refused, loaded
-from bot.analyze.rules.template_fields import FILES_SINCE, WITH_TOOLS, direct, text
+from bot.analyze.rules.template_fields import FILES_SINCE, WITH_TOOLS, text
 from bot.analyze.tables import parts
 from bot.answer import Answer, Known, Unknown
 from bot.probe import Probe
@@ -29,11 +29,14 @@ ARGUMENTS = (
     *("self", "conversation", "chat_template", "continue_final_message", "tokenize", "padding", "truncation", "max_length"),
     *("return_tensors", "return_dict", "return_assistant_tokens_mask", "tokenizer_kwargs", "sanitize_control_tokens"),
 )
-# A token of these names is handed over beside an argument that has the name (utils/chat_template_utils.py:786 and 852 in 5.24.0).
-_TAKEN = (
-    *("self", "messages", "conversations", "tools", "documents", "chat_template", "add_generation_prompt"),
-    *("return_assistant_tokens_mask", "continue_final_message"),
+# Arguments that a token may not have the name of (utils/chat_template_utils.py:786 in 5.24.0), and those of the template's own function (:857).
+_OF_FUNCTION = (
+    *("conversations", "tools", "documents", "chat_template", "add_generation_prompt", "return_assistant_tokens_mask"),
+    "continue_final_message",
 )
+_OF_TEMPLATE = ("messages", "self")
+# The first version seen that looks at the conversation before it compiles the template (4.46.3 does not: tokenization_utils_base.py:1806).
+_COMPILES_LATE = (4, 57)
 NO_TEMPLATE = Prompt(None, "ValueError: tokenizer.chat_template is not set", "failed", "ValueError")
 NO_DEFAULT = Prompt(None, "ValueError: there are several chat templates and no default", "failed", "ValueError")
 NO_TEXT = Prompt(None, "TypeError: the chat template is no text", "failed", "TypeError")
@@ -50,6 +53,8 @@ def tokens_of(model: Model, version: str) -> Answer[Tokens]:
         return answer
     if isinstance(answer.value, Refused):
         return Unknown("the tokenizer does not load", answer.places)
+    if dialect(version).lists_additional and _ADDITIONAL in answer.value.own:
+        return Unknown(f"a token has the name {_ADDITIONAL}", answer.places)
     return Known(_strings(answer.value, version), answer.places)
 
 
@@ -66,15 +71,16 @@ def templates(model: Model, version: str) -> Answer[Any]:
     found = sources(model)
     if found.unread:
         return found.unread[0]
-    old = parts(version) < FILES_SINCE
-    files = {each.name: text(each) for each in (() if old else found.files) if direct(each)}
+    read = () if parts(version) < FILES_SINCE else of_tokenizer(model)
+    files = {each.name: text(each) for each in read if each.file != _CONFIG}
     if files:
-        places = tuple(place_of(model, each) for each in found.files)
-        return Known(files[DEFAULT] if [*files] == [DEFAULT] else files, places)
+        return Known(files[DEFAULT] if [*files] == [DEFAULT] else files, tuple(place_of(model, each) for each in read))
     inline: Any = model.mapping(_CONFIG).get("chat_template")
     if isinstance(inline, list):  # loading refuses entries of another shape
         rows = cast("list[dict[str, Any]]", [row for row in cast("list[Any]", inline) if isinstance(row, dict)])
         inline = {row.get("name"): row.get("template") for row in rows if not isinstance(row.get("name"), list | dict)}
+    elif isinstance(inline, dict) and cast("dict[str, Any]", inline).get("__type") == "AddedToken":
+        inline = ...  # loading makes a token of it
     return Known(inline, (model.place(_CONFIG, "/chat_template"),))
 
 
@@ -125,30 +131,45 @@ def _names(root: nodes.Template) -> frozenset[str]:
 def rendered(model: Model, version: str, probe: Probe) -> Prompt | Unknown:
     """The prompt of a conversation, for a tokenizer that loads."""
     template = chosen(model, version, probe)
+    if template == NO_TEXT and not probe.messages and parts(version) >= _COMPILES_LATE:
+        return applied(model, version, "", probe)
     return applied(model, version, template, probe) if isinstance(template, str) else template
 
 
 def applied(model: Model, version: str, template: str, probe: Probe) -> Prompt | Unknown:
     """The prompt that apply_chat_template makes of a conversation with a template, for a tokenizer that loads."""
-    taken = next((name for name in probe.variables if name in ARGUMENTS), None)
-    if taken is not None:
+    if taken := next((name for name in probe.variables if name in ARGUMENTS), None):
         return Unknown(f"the variable {taken} is an argument of apply_chat_template")
-    tokens = tokens_of(model, version)
-    given: Mapping[str, Any] = tokens.value if isinstance(tokens, Known) else {}
-    if not isinstance(tokens, Known) and (missing := unsettled(model, template, probe.variables)):
+    if not probe.messages:
+        broken = None if parts(version) >= _COMPILES_LATE else examined(template, bool)
+        return broken if isinstance(broken, Prompt) else render(template, (), {}, dialect=dialect(version))
+    tokens, listed = tokens_of(model, version), dialect(version).lists_additional
+    if not isinstance(tokens, Known) and (missing := unsettled(model, template, probe.variables, listed=listed)):
         why = tokens.reason if isinstance(tokens, Unknown) else "nothing states it"
-        return Unknown(f"the template reads {missing}, and which token that is is not known: {why}", tokens.places)
-    if twice := next((name for name in given if name in _TAKEN), None):
-        return Prompt(None, f"TypeError: the token {twice} has the name of an argument", "failed", "TypeError")
-    return render(template, probe.messages, given, probe.variables, dialect(version))
+        return Unknown(f"the template is given {missing}, and which token that is is not known: {why}", tokens.places)
+    given: Mapping[str, Any] = tokens.value if isinstance(tokens, Known) else {}
+    return _clash(template, given) or render(template, probe.messages, given, probe.variables, dialect(version))
 
 
-def unsettled(model: Model, template: str, variables: Mapping[str, Any]) -> str:
-    """A name that a template reads and that may be a token of a tokenizer of which nothing is known; "" where it reads none."""
+def _clash(template: str, tokens: Mapping[str, Any]) -> Prompt | None:
+    """What comes of a token that has the name of an argument: of the function that compiles the template, or of the template's own."""
+    outer, inner = (next((name for name in tokens if name in names), None) for names in (_OF_FUNCTION, _OF_TEMPLATE))
+    if not outer and not inner:
+        return None
+    broken = None if outer else examined(template, bool)
+    error = f"TypeError: the token {outer or inner} has the name of an argument"
+    return broken if isinstance(broken, Prompt) else Prompt(None, error, "failed", "TypeError")
+
+
+def unsettled(model: Model, template: str, variables: Mapping[str, Any], *, listed: bool = True) -> str:
+    """A name that a template reads, or that stands in the way, and that may be a token of a tokenizer of which nothing is known; "" for none.
+
+    `listed` says that the version hands over additional_special_tokens.
+    """
     objects = (model.mapping(file).get(key) for file in _STATING for key in _OBJECTS)
     stated = {name for each in objects if isinstance(each, dict) for name in cast("dict[str, Any]", each)}
-    names = sorted(read_names(template) - variables.keys())
-    return next((name for name in names if name.endswith("_token") or name in stated or name == _ADDITIONAL), "")
+    names = sorted((read_names(template) - variables.keys()) | {*_OF_FUNCTION, *_OF_TEMPLATE})
+    return next((name for name in names if name.endswith("_token") or name in stated or (listed and name == _ADDITIONAL)), "")
 
 
 def renders(model: Model, version: str, probes: tuple[Probe, ...]) -> Renders:

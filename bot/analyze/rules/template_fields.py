@@ -8,7 +8,7 @@ import hashlib
 from typing import Any
 
 from bot.analyze.model.folder import Model
-from bot.analyze.model.templates import DEFAULT, NAMED_FOLDER, Template, of_old_readers, of_tokenizer, place_of, sources
+from bot.analyze.model.templates import DEFAULT, Template, of_old_readers, of_tokenizer, place_of, sources
 from bot.analyze.tables import parts
 from bot.answer import Answer, Known
 
@@ -37,7 +37,7 @@ def template_fields(model: Model, version: str) -> dict[str, Answer[Any]]:
     if unread:
         return {"template.sha256": unread[0]}
     old = parts(version) < FILES_SINCE
-    templates = {each.name: each for each in (of_old_readers(model) if old else of_tokenizer(model)) if direct(each)}
+    templates = {each.name: each for each in (of_old_readers(model) if old else of_tokenizer(model))}
     chosen, tools = templates.get(DEFAULT), templates.get(WITH_TOOLS)
     places = tuple(place_of(model, each) for each in templates.values()) or (model.place("tokenizer_config.json"),)
     fields: dict[str, Answer[Any]] = {
@@ -49,11 +49,6 @@ def template_fields(model: Model, version: str) -> dict[str, Answer[Any]]:
         fields["template.sha256_with_tools"] = Known(digest(tools), (place_of(model, tools),))
     fields["template.named"] = Known({name: digest(templates[name]) for name in sorted(templates)}, places)
     return fields
-
-
-def direct(template: Template) -> bool:
-    """Whether a file stands right in the folder of named templates, where alone it is looked for."""
-    return "/" not in template.file.removeprefix(NAMED_FOLDER)
 
 
 def _named(model: Model, templates: list[Template]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, cast
 from bot.analyze import data
 from bot.analyze.model.document import NotJson
 from bot.analyze.model.folder import Model
-from bot.analyze.model.given import RefusedError, json_error
+from bot.analyze.model.stated import RefusedError, json_error
 from bot.analyze.model.templates import FILE, NAMED_FOLDER
 from bot.analyze.model.tokenizer_classes import ClassRow
 from bot.analyze.model.tokenizer_parts import Pipeline

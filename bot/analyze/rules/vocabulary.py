@@ -14,8 +14,8 @@ from bot.analyze.model import sentencepiece, tiktoken
 from bot.analyze.model.components import PANICS
 from bot.analyze.model.document import Document
 from bot.analyze.model.folder import Model, fact
-from bot.analyze.model.given import RefusedError, Stated, json_error
 from bot.analyze.model.merges import stray_line, taken_merge
+from bot.analyze.model.stated import RefusedError, Stated, json_error
 from bot.analyze.model.tokenizer_classes import FILE, ClassRow
 from bot.analyze.model.tokenizer_file import AddedToken, NotTokenizer, TokenizerFile
 from bot.analyze.model.tokens import refusal, tokenizer_file, unjudged
