@@ -23,6 +23,7 @@ ENDLESS = "{% for i in range(99999) %}{% for j in range(99999) %}{% set x = i * 
 def watch() -> Iterator[list[str]]:
     """What is noted, with the watch put back afterwards."""
     MEMO.clear()
+    WATCH.overran.clear()
     before = WATCH.note, WATCH.refused, WATCH.seconds
     noted: list[str] = []
     WATCH.note = noted.append
@@ -155,3 +156,42 @@ def test_slow_templates_have_a_limit_together(monkeypatch: pytest.MonkeyPatch) -
     errors = [render(ENDLESS + "x" * number, USER, {}).error for number in range(3)]
     assert errors == [*["could not be rendered within 0.1 s"] * 2, "was not rendered, because others took more than 20 s"]
     assert syntax_error("{% if %}") is None
+
+
+def test_a_template_that_overran_its_time_is_not_tried_again(watch: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "SECONDS", 0.1)
+    first = render(ENDLESS, USER, {})
+    second = render(ENDLESS, ({"role": "user", "content": "Bye"},), {})
+    assert first == second == Prompt(None, "could not be rendered within 0.1 s", "limits")
+    assert watch == [digest(ENDLESS), ""]
+
+
+@pytest.mark.usefixtures("watch")
+def test_a_slow_template_that_ends_counts_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "_SLOW", 0.0)
+    WATCH.seconds = 1e-9
+    assert render("{{ 1 + 1 }}", USER, {}).text == "2"
+    assert render("{{ 1 + 2 }}", USER, {}).error == "was not rendered, because others took more than 20 s"
+
+
+def test_all_templates_may_be_refused(watch: list[str]) -> None:
+    WATCH.refused = frozenset({digest(ENDLESS), room.EVERY})
+    assert "(it had to be killed)" in render(ENDLESS, USER, {}).error
+    assert render("x", USER, {}) == Prompt(None, "was not rendered, because too many others had to be killed", "limits")
+    assert watch == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("{{ raise_exception('x' * 9000) }}", "declined"),
+        ("{{ ''['x' * 9000].y }}", "failed"),
+        ("{{ 1 " + "x" * 9000 + " }}", "syntax"),
+        ("{{ 1 | " + "x" * 9000 + " }}", "syntax"),
+    ],
+)
+def test_an_error_is_cut(text: str, kind: str) -> None:
+    prompt = render(text, USER, {})
+    assert prompt.kind == kind
+    assert 2000 < len(prompt.error) < 2100
+    assert "more characters" in prompt.error

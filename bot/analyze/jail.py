@@ -1,6 +1,8 @@
 """Start the process that reads a repository, and bound it: no secret in its environment, limits on time, memory and output."""
 
+import math
 import os
+import re
 import selectors
 import time
 from collections.abc import Mapping
@@ -10,14 +12,19 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from bot.analyze import child
+from bot.analyze.watch import EVERY
 from bot.errors import CannotLookError
 from bot.snapshot import Exchange
 
 T = TypeVar("T")
 
 SECONDS = 75.0
+STUCK_SECONDS = 15.0  # in one piece of work that was named on standard error
 LARGEST = 64 << 20
 RESTARTS = 5
+# A line that names work: a sha256.
+_LINE = 65
+_WORK = re.compile(rb"[0-9a-f]{64}\n")
 
 
 class Ended(NamedTuple):
@@ -45,7 +52,8 @@ class Cell:
     def run(self, folder: Path, answer: type[T]) -> T:
         """Analyze an exchange folder; `answer` is the record that its task gives.
 
-        A template that made the child overrun its limits is named in `unrenderable`, and another child goes on without it.
+        A template that made the child overrun its limits is named in `unrenderable`, and another child goes on without it; when there are too many of them,
+        without any template.
         Raises CannotLookError when nothing could be analyzed.
         """
         exchange = Exchange.load(folder)
@@ -53,10 +61,11 @@ class Cell:
         ended = self._once(folder)
         while ended.status != 0:
             culprit = ended.errors.rstrip().rpartition("\n")[2]
-            if len(culprit) != 64 or culprit in exchange.unrenderable or len(exchange.unrenderable) >= RESTARTS:
+            if len(culprit) != 64 or culprit in exchange.unrenderable or EVERY in exchange.unrenderable:
                 reason = ended.reason or f"the analysis ended with {culprit[:300]!r}"
                 raise CannotLookError(f"the repository could not be analyzed: {reason}")
-            exchange = msgspec.structs.replace(exchange, unrenderable=(*exchange.unrenderable, culprit))
+            refused = (*exchange.unrenderable, culprit)
+            exchange = msgspec.structs.replace(exchange, unrenderable=refused if len(refused) < RESTARTS else (*refused, EVERY))
             exchange.save(folder)
             with Cell(self._environment) as other:
                 ended = other._once(folder)
@@ -82,28 +91,37 @@ def once(running: child.Child, given: str, seconds: float) -> Ended:
 
 
 def _collect(running: child.Child, seconds: float) -> tuple[bytes, bytes, str]:
-    """Read both streams until they end or a limit is reached; then the reason says which."""
+    """Read both streams until they end or a limit is reached; then the reason says which.
+
+    Work that is named on standard error has a limit of its own until the next line: code in C is interrupted by nobody else.
+    """
     assert running.stdout is not None  # noqa: S101 - both are pipes
     assert running.stderr is not None  # noqa: S101
     parts: dict[int, list[bytes]] = {running.stdout.fileno(): [], running.stderr.fileno(): []}
     streams = list(parts)
     size, until = 0, time.monotonic() + seconds
+    last, stuck = b"", math.inf
     with selectors.DefaultSelector() as waiting:
         for stream in streams:
             waiting.register(stream, selectors.EVENT_READ)
         reason = ""
         while waiting.get_map() and not reason:
-            ready = waiting.select(max(0.0, until - time.monotonic()))
+            ready = waiting.select(max(0.0, min(until, stuck) - time.monotonic()))
             for key, _ in ready:
                 chunk = os.read(key.fd, 1 << 16)
                 parts[key.fd].append(chunk)
                 size += len(chunk)
+                if key.fd == streams[1]:
+                    last = (last + chunk)[-_LINE:]
+                    stuck = time.monotonic() + STUCK_SECONDS if _WORK.fullmatch(last) else math.inf
                 if not chunk:
                     waiting.unregister(key.fd)
             if size > LARGEST:
                 reason = f"its output is larger than {LARGEST >> 20} MiB"
-            elif not ready and time.monotonic() >= until:
-                reason = f"it took longer than {seconds:g} s"
+            elif not ready and time.monotonic() >= min(until, stuck):
+                reason = (
+                    f"it took longer than {seconds:g} s" if stuck > until else f"a template took longer than {STUCK_SECONDS:g} s"
+                )
     output, errors = (b"".join(parts[stream]) for stream in streams)
     return output, errors, reason
 

@@ -2,56 +2,158 @@
 
 import difflib
 import hashlib
-from collections.abc import Iterator
+
+import msgspec
 
 from bot.analyze.model.folder import Model
-from bot.analyze.model.prompting import probes_for, prompt, same_name, taken
+from bot.analyze.model.prompt_change import RARER, VARIATIONS, as_read, changes
+from bot.analyze.model.prompting import probes_for, prompt, taken
 from bot.analyze.model.templates import Template
-from bot.analyze.records import PromptChange, Unchecked
+from bot.analyze.prompt_difference import way
+from bot.analyze.prompt_lengths import Lengths, Room, lengths
+from bot.analyze.records import PromptChange, RenderedTemplate, Unchecked
 from bot.analyze.render import Prompt
 from bot.probe import Probe
 
 MOST_LINES = 60
+# Lines of each prompt that are compared, in a long one from shortly before the first difference on, and letters of a line that is shown: a template
+# may print millions, and comparing takes time by the square.
+_COMPARED, _WIDEST, _AROUND = 150, 4000, 1000
+# Letters of all differences of a folder.
+_MOST_SHOWN = 1 << 19
 
 
-def prompts(base: Model, head: Model, asked: tuple[Probe, ...], unchecked: list[Unchecked]) -> Iterator[PromptChange]:
+class Prompts(msgspec.Struct, frozen=True):
+    """What became of the conversations of a model folder: those whose prompt differs, and every template that was rendered."""
+
+    changes: tuple[PromptChange, ...] = ()
+    templates: tuple[RenderedTemplate, ...] = ()
+
+
+class _Both(msgspec.Struct, frozen=True):
+    """A conversation rendered with the template of base and with that of head."""
+
+    before: Template
+    after: Template
+    probe: Probe
+    old: Prompt
+    new: Prompt
+
+    @property
+    def unrendered(self) -> bool:
+        return "limits" in (self.old.kind, self.new.kind)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the prompt does; one that fails on both sides does not, whatever the error."""
+        return not self.unrendered and self.old.text != self.new.text
+
+
+def prompts(base: Model, head: Model, asked: tuple[Probe, ...], unchecked: list[Unchecked], room: Room | None = None) -> Prompts:
     """The conversations whose prompt differs: those that were `asked`, or where none were, the built-in ones in every template that both have.
 
     A conversation that fails on one side only differs; one that fails on both does not. One that could not be rendered within limits is
-    told in `unchecked`.
+    told in `unchecked`. Tokens are counted as long as there is `room`.
     """
-    for before, after, probe in _asked(base, head, asked) if asked else _usual(base, head):
-        old, new = prompt(base, before, probe), prompt(head, after, probe)
-        if "limits" in (old.kind, new.kind):
-            unchecked.append(_untold(head, after, probe, new if new.kind == "limits" else old))
-        elif old.text != new.text:
-            yield PromptChange(
+    rows = _asked(base, head, asked) if asked else _usual(base, head)
+    unchecked.extend(_untold(head, row) for row in rows if row.unrendered)
+    differing = [row for row in rows if row.differs]
+    before, after = _lengths(base, head, differing, unchecked, room or Room())
+    changes, left = list[PromptChange](), _MOST_SHOWN
+    for row in differing:
+        diff = _diff(row.old, row.new) if left > 0 else "… not shown, for others are too long"
+        left -= len(diff)
+        changes.append(
+            PromptChange(
                 folder=base.name,
-                template=after.name,
-                probe=probe.name,
-                before_sha256=_digest(old),
-                after_sha256=_digest(new),
-                diff=_diff(old, new),
+                template=row.after.name,
+                probe=row.probe.name,
+                before_sha256=_digest(row.old),
+                after_sha256=_digest(row.new),
+                diff=diff,
+                before_error=_error(row.old),
+                after_error=_error(row.new),
+                way="" if row.old.text is None or row.new.text is None else way(row.old.text, row.new.text, row.probe),
+                before_tokens=before.get(row.old.text or ""),
+                after_tokens=after.get(row.new.text or ""),
             )
+        )
+    names = dict.fromkeys(row.after.name for row in rows)
+    of_one = ([row for row in rows if row.after.name == name] for name in names)
+    return Prompts(tuple(changes), tuple(_template(base.name, each, before, after) for each in of_one))
 
 
-def _asked(base: Model, head: Model, asked: tuple[Probe, ...]) -> Iterator[tuple[Template, Template, Probe]]:
-    for probe in asked:
-        before, after = taken(base, probe), taken(head, probe)
-        if before is not None and after is not None:
-            yield before, after, probe
+def _asked(base: Model, head: Model, asked: tuple[Probe, ...]) -> list[_Both]:
+    found = ((taken(base, probe), taken(head, probe), probe) for probe in asked)
+    return [_both(base, head, old, new, probe) for old, new, probe in found if old is not None and new is not None]
 
 
-def _usual(base: Model, head: Model) -> Iterator[tuple[Template, Template, Probe]]:
-    for before, after in same_name(base, head):
-        for probe in probes_for(after, before):
-            yield before, after, probe
+def _usual(base: Model, head: Model) -> list[_Both]:
+    """The built-in conversations in every template; what seems to be cosmetic is looked at once more."""
+    found: list[_Both] = []
+    for change in changes(base, head):
+        rows = [_both(base, head, change.old, change.new, probe) for probe in probes_for(change.new, change.old)]
+        if change.rewritten and not any(row.differs or row.unrendered for row in rows):
+            further = change.asked((*VARIATIONS, *RARER))
+            rows += [_both(base, head, change.old, change.new, probe) for probe in further]
+        found += rows
+    return found
 
 
-def _untold(head: Model, template: Template, probe: Probe, prompt: Prompt) -> Unchecked:
-    place = head.place(template.file, template.pointer)
-    reason = f"the prompt for {probe.name} {prompt.error}"
+def _both(base: Model, head: Model, before: Template, after: Template, probe: Probe) -> _Both:
+    return _Both(before, after, probe, prompt(base, before, probe), prompt(head, after, probe))
+
+
+def _untold(head: Model, row: _Both) -> Unchecked:
+    place = head.place(row.after.file, row.after.pointer)
+    error = (row.new if row.new.kind == "limits" else row.old).error
+    reason = f"the prompt for {row.probe.name} {error}"
     return Unchecked(kind="check", id="prompts", folder=head.name, reason=reason, places=(place,))
+
+
+def _lengths(
+    base: Model, head: Model, rows: list[_Both], unchecked: list[Unchecked], room: Room
+) -> tuple[Lengths, Lengths]:
+    """The tokens of the prompts that differ; counting that breaks is said, and hinders nothing else."""
+    texts = [text for row in rows for text in (row.old.text, row.new.text) if text]
+    try:
+        return lengths(base, head, texts, room)
+    except Exception as error:  # noqa: BLE001 - as for predictions
+        reason = f"counting the tokens of prompts broke: {type(error).__name__}: {error}"
+        unchecked.append(Unchecked(kind="check", id="prompts", folder=head.name, reason=reason))
+        return {}, {}
+
+
+def _template(folder: str, rows: list[_Both], before: Lengths, after: Lengths) -> RenderedTemplate:
+    compared = [row for row in rows if not row.unrendered]
+    # A conversation that fails on a side is no request that got longer.
+    requests = [row for row in compared if row.probe.variables.get("add_generation_prompt") and None not in (row.old.text, row.new.text)]
+    more = {_more(row, before, after) for row in requests}
+    return RenderedTemplate(
+        folder=folder,
+        template=rows[0].after.name,
+        rewritten=any(as_read(row.before.text) != as_read(row.after.text) for row in rows),
+        conversations=len(compared),
+        differing=sum(row.differs for row in compared),
+        failing=sum(row.old.text is None and row.new.text is None for row in compared),
+        unrendered=len(rows) - len(compared),
+        more_tokens=more.pop() if len(more) == 1 else None,
+    )
+
+
+def _more(row: _Both, before: Lengths, after: Lengths) -> int | None:
+    """By how many tokens a prompt got longer; where its text is the same its length is as well, and it is not looked at more closely."""
+    if not row.differs:
+        return 0
+    old, new = before.get(row.old.text or ""), after.get(row.new.text or "")
+    return None if old is None or new is None else new - old
+
+
+def _error(prompt: Prompt) -> str:
+    """The exception of a prompt that fails, with its name; "" for a text."""
+    if prompt.text is not None:
+        return ""
+    return prompt.error if prompt.error.startswith(f"{prompt.type}:") else f"{prompt.type}: {prompt.error}"
 
 
 def _digest(prompt: Prompt) -> str | None:
@@ -60,13 +162,31 @@ def _digest(prompt: Prompt) -> str | None:
 
 def _diff(old: Prompt, new: Prompt) -> str:
     """A unified diff without its head, cut after some lines; line ends are visible, and a prompt that fails is its error."""
-    lines = list(difflib.unified_diff(_lines(old), _lines(new), lineterm="", n=2))[2:]
-    lines = [line for line in lines if not line.startswith("@@")]
-    cut = [*lines[:MOST_LINES], f"… {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else lines
-    return "\n".join(cut)
+    before, after = _told(old), _told(new)
+    long = max(map(len, (before, after))) > _COMPARED * _WIDEST or max(text.count("\n") for text in (before, after)) >= _COMPARED
+    start = _start(before, after) if long else 0
+    lines = list(difflib.unified_diff(_lines(before, start), _lines(after, start), lineterm="", n=2))[2:]
+    lines = [line if len(line) <= _WIDEST else f"{line[:_WIDEST]}…" for line in lines if not line.startswith("@@")]
+    left = len(lines) - MOST_LINES
+    return "\n".join([*lines[:MOST_LINES], "… more lines" if long else f"… {left} more lines"] if left > 0 else lines)
 
 
-def _lines(prompt: Prompt) -> list[str]:
-    if prompt.text is None:
-        return [f"(fails: {prompt.error})"]
-    return [line.replace("\n", "⏎") for line in prompt.text.splitlines(keepends=True)]
+def _told(prompt: Prompt) -> str:
+    return f"(fails: {prompt.error})" if prompt.text is None else prompt.text
+
+
+def _start(before: str, after: str) -> int:
+    """Near the first difference, where a line begins if one does there."""
+    same, differs = 0, min(len(before), len(after)) + 1
+    while differs - same > 1:
+        middle = (same + differs) // 2
+        same, differs = (middle, differs) if before[same:middle] == after[same:middle] else (same, middle)
+    near = max(0, same - _AROUND)
+    line = before.rfind("\n", 0, near) + 1
+    return line if near - line < _AROUND else near
+
+
+def _lines(text: str, start: int) -> list[str]:
+    """The lines from a place on, some of them."""
+    lines = text[start : start + _COMPARED * _WIDEST].splitlines(keepends=True)
+    return [line.replace("\n", "⏎") for line in lines[:_COMPARED]]

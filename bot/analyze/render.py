@@ -18,6 +18,8 @@ LONGEST = 4_000_000
 """Letters of a prompt."""
 _KEPT = 50_000
 _MOST_KEPT = 4096
+# Letters of an error: a template may put anything into one.
+_LONGEST_ERROR = 2000
 # The names that a message's reasoning goes by; the first is the one that templates read (utils/chat_template_utils.py:692 in 5.24.0).
 _REASONING = ("reasoning_content", "thinking", "reasoning")
 
@@ -89,12 +91,17 @@ def _broken(text: str) -> Prompt | None:
     try:
         code(text)
     except jinja2.TemplateSyntaxError as error:
-        return Prompt(None, f"{error.message} (line {error.lineno})", "syntax", type(error).__name__)
+        return Prompt(None, f"{_cut(error.message or '')} (line {error.lineno})", "syntax", type(error).__name__)
     except (RecursionError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 - a template may break the compiler in any way; that is its syntax error
-        return Prompt(None, f"{type(error).__name__}: {error}", "syntax", type(error).__name__)
+        return Prompt(None, _cut(f"{type(error).__name__}: {error}"), "syntax", type(error).__name__)
     return None
+
+
+def _cut(error: str) -> str:
+    left = len(error) - _LONGEST_ERROR
+    return error if left <= 0 else f"{error[:_LONGEST_ERROR]}… and {left} more characters"
 
 
 def _nothing(dialect: Dialect) -> Prompt:
@@ -112,11 +119,11 @@ def _rendered(text: str, given: str, dialect: Dialect) -> Prompt:
     try:
         shown = template(text, guarded=dialect.guarded).render(variables)
     except DeclinedError as error:
-        return Prompt(None, str(error), "declined", "TemplateError", CLOCK.reads > reads)
+        return Prompt(None, _cut(str(error)), "declined", "TemplateError", CLOCK.reads > reads)
     except (RecursionError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 - whatever a template raises is its outcome, told with its type
-        return Prompt(None, f"{type(error).__name__}: {error}", "failed", type(error).__name__, CLOCK.reads > reads)
+        return Prompt(None, _cut(f"{type(error).__name__}: {error}"), "failed", type(error).__name__, CLOCK.reads > reads)
     if len(shown) > LONGEST:
         return Prompt(None, f"its text is longer than {LONGEST} characters", "limits")
     return Prompt(shown, dated=CLOCK.reads > reads)

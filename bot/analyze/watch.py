@@ -4,6 +4,7 @@ import hashlib
 import math
 import signal
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import NoReturn, TypeVar
@@ -13,19 +14,23 @@ import msgspec
 T = TypeVar("T")
 
 SECONDS = 2.0
-ALL_SECONDS = 20.0  # of all templates of one comparison that overran theirs
+ALL_SECONDS = 20.0  # of all templates of one comparison that are slow
+_SLOW = 0.25  # work that takes longer counts against them
+EVERY = "*"
+"""Among the refused, it stands for all templates."""
 
 
 class Watch(msgspec.Struct):
     """What the process that owns this one tells and is told.
 
     `note` is given the sha256 of each template before work on it starts and "" after it; `refused` are the templates that made it
-    kill a process. `seconds` are left for templates that overrun their time.
+    kill a process, or EVERY. `seconds` are left for templates that are slow, `overran` are those that did not end: they are not tried again.
     """
 
     note: Callable[[str], None] = lambda _: None
     refused: frozenset[str] = frozenset()
     seconds: float = math.inf
+    overran: set[str] = msgspec.field(default_factory=set[str])
 
 
 WATCH = Watch()
@@ -44,19 +49,30 @@ def limited(text: str, work: Callable[[], T]) -> T:
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     if digest in WATCH.refused:
         raise OverrunError("could not be rendered within limits (it had to be killed)")
+    if digest in WATCH.overran:
+        raise _overrun()
+    if EVERY in WATCH.refused:
+        raise OverrunError("was not rendered, because too many others had to be killed")
     if WATCH.seconds <= 0:
         raise OverrunError(f"was not rendered, because others took more than {ALL_SECONDS:g} s")
     WATCH.note(digest)
+    start = time.monotonic()
     try:
         with _timer(SECONDS):
             return work()
     except _TooLongError:
-        WATCH.seconds -= SECONDS
-        raise OverrunError(f"could not be rendered within {SECONDS:g} s") from None
+        WATCH.overran.add(digest)
+        raise _overrun() from None
     except (RecursionError, MemoryError) as error:
         raise OverrunError(f"could not be rendered within limits ({type(error).__name__})") from None
     finally:
+        spent = time.monotonic() - start
+        WATCH.seconds -= spent if spent > _SLOW or digest in WATCH.overran else 0.0
         WATCH.note("")
+
+
+def _overrun() -> OverrunError:
+    return OverrunError(f"could not be rendered within {SECONDS:g} s")
 
 
 @contextmanager

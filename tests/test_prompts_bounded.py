@@ -1,0 +1,70 @@
+"""Differences between prompts that are too long to be compared or shown."""
+
+import time
+from typing import Any, cast
+
+import pytest
+
+from bot.analyze import prompts as room
+from bot.analyze.prompts import MOST_LINES, prompts
+from bot.analyze.records import Unchecked
+from bot.analyze.render import Prompt
+from bot.probe import Probe
+from tests.models import model
+
+DIFF = cast("Any", room)._diff
+HELLO = Probe("hello", ({"role": "user", "content": "Hi"},))
+
+
+def diff(old: str, new: str) -> list[str]:
+    return DIFF(Prompt(old), Prompt(new)).split("\n")
+
+
+def test_a_difference_far_away_is_found() -> None:
+    common = "".join(f"line {number}\n" for number in range(100_000))
+    shown = diff(common + "old\nend", common + "new\nend")
+    assert shown == [" line 99998⏎", " line 99999⏎", "-old⏎", "+new⏎", " end"]
+    assert diff("x" * 10**6 + "\na", "x" * 10**6 + "\nb")[-2:] == ["-a", "+b"]
+    assert diff("x" * 10**6 + "a", "x" * 10**6 + "b") == ["-" + "x" * 1000 + "a", "+" + "x" * 1000 + "b"]
+    assert diff(common, common + "more\n")[-1] == "+more⏎"
+
+
+def test_a_difference_in_a_short_prompt_keeps_what_stands_before_it() -> None:
+    assert diff("a" * 2000 + "\nb", "a" * 2000 + "\nc")[-2:] == ["-b", "+c"]
+    lines = "".join(f"{number}\n" for number in range(100))
+    assert diff(lines, lines.replace("99", "x"))[-3:] == [" 98⏎", "-99⏎", "+x⏎"]
+
+
+@pytest.mark.parametrize("unit", ["a\n", "a\nb\n", "aaaaaaaaaaaaaa", "\x85", "a\n" * 10 + "b\n"])
+def test_long_prompts_take_no_time(unit: str) -> None:
+    old = unit * (4_000_000 // len(unit))
+    start = time.monotonic()
+    shown = diff(old, old.replace("a", "c")[:-9] + "d\n" * 9)
+    assert time.monotonic() - start < 3
+    assert len(shown) <= MOST_LINES + 1
+    assert sum(map(len, shown)) < 300_000
+
+
+def test_a_cut_difference_says_so() -> None:
+    assert diff("a\n" * 100, "b\n" * 100)[-1] == "… 140 more lines"
+    assert diff("a\n" * 1000, "b\n" * 1000)[-1] == "… more lines"
+    assert diff("a" * 6000, "b" * 6000) == ["-" + "a" * 3999 + "…", "+" + "b" * 3999 + "…"]
+
+
+def test_all_differences_of_a_folder_have_a_limit() -> None:
+    def folder(letter: str) -> Any:
+        names = {f"additional_chat_templates/t{number:03}.jinja": (letter * 400 + "\n") * 60 for number in range(60)}
+        return model({"config.json": "{}", "tokenizer_config.json": "{}", **names})
+
+    unchecked: list[Unchecked] = []
+    found = [*prompts(folder("a"), folder("b"), (), unchecked)]
+    assert len(found) > 60
+    assert unchecked == []
+    assert sum(len(row.diff) for row in found) < 1 << 20
+    assert found[-1].diff == "… not shown, for others are too long"
+    assert len({row.after_sha256 for row in found}) == 1
+
+
+def test_one_that_is_asked_about_is_shown() -> None:
+    base, head = (model({"chat_template.jinja": text, "config.json": "{}"}) for text in ("a", "b"))
+    assert [row.diff for row in prompts(base, head, (HELLO,), [])] == ["-a\n+b"]
