@@ -16,7 +16,7 @@ from bot.analyze.records import Unchecked, encodable
 from bot.analyze.render import Prompt, Renders
 from bot.analyze.renderings import Outcome, Rendering, Renderings
 from bot.analyze.rules.prompt_tokens import Tokens
-from bot.analyze.unread import left_out, unread
+from bot.analyze.unread import left_out, unread_files
 from bot.answer import Answer, Known, Unknown
 from bot.probe import Probe
 from bot.snapshot import Exchange
@@ -36,10 +36,10 @@ def render(exchange: Exchange, reader: Reader, left: tuple[Unchecked, ...] = ())
     for name, model in models_of(exchange, exchange.head, reader):
         found = [row for each in chosen for row in _of_engine(name, model, each, exchange, unchecked)]
         rows += [*found, *_by_itself(name, model, exchange.probes, found)]
-        unchecked.extend(row for row in unread(Pair(None, model)) if row.kind == "file")
+        unchecked.extend(unread_files(Pair(None, model)))
     unchecked.extend(left_out(exchange, unchecked) if exchange.head.sha else ())
     left_rows = tuple(dict.fromkeys(unchecked))
-    return encodable(Renderings(date=FACTS, probes=exchange.probes, rows=tuple(_within(rows)), unchecked=left_rows))
+    return encodable(Renderings(date=FACTS, probes=exchange.probes, rows=tuple(within(rows)), unchecked=left_rows))
 
 
 def _of_engine(name: str, model: Model, chosen: Chosen, exchange: Exchange, unchecked: list[Unchecked]) -> list[Rendering]:
@@ -149,7 +149,7 @@ def _told(row: Rendering, text: str, told: Answer[Tokens]) -> Rendering:
     return msgspec.structs.replace(row, untold=told.reason if isinstance(told, Unknown) else "nothing states it")
 
 
-def _within(rows: Iterable[Rendering]) -> Iterator[Rendering]:
+def within(rows: Iterable[Rendering]) -> Iterator[Rendering]:
     """The rows, without the texts and tokens beyond what may leave this process."""
     letters = tokens = 0
     for row in rows:

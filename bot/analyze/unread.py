@@ -19,19 +19,7 @@ def unread(pair: Pair) -> Iterator[Unchecked]:
     model = pair.head
     if model is None:
         return
-    for name, file in sorted(model.files.items()):
-        answer = model.content(name)
-        old = pair.base.files.get(name) if pair.base is not None else None
-        if isinstance(answer, Unknown) and (file.content is not None or file.unread):
-            changed = old is None or old.oid != file.oid
-            yield Unchecked(
-                kind="file", id=model.path(name), folder=model.name, reason=answer.reason, places=answer.places, changed=changed
-            )
-    for broken in sources(model).unread:
-        if not any(
-            model.path(name) == broken.places[0].path and isinstance(model.content(name), Unknown) for name in model.files
-        ):
-            yield Unchecked(kind="file", id=broken.places[0].path, folder=model.name, reason=broken.reason, places=broken.places)
+    yield from unread_files(pair)
     for turn in turns(model):
         if turn.unknown:
             place = (model.place(turn.template.file, turn.template.pointer),)
@@ -45,6 +33,26 @@ def unread(pair: Pair) -> Iterator[Unchecked]:
             yield Unchecked(
                 kind="check", id="eos-split-brain", folder=model.name, reason=answer.reason, places=answer.places, changed=told
             )
+
+
+def unread_files(pair: Pair) -> Iterator[Unchecked]:
+    """Files of a model that are there and could not be read."""
+    model = pair.head
+    if model is None:
+        return
+    for name, file in sorted(model.files.items()):
+        answer = model.content(name)
+        old = pair.base.files.get(name) if pair.base is not None else None
+        if isinstance(answer, Unknown) and (file.content is not None or file.unread):
+            changed = old is None or old.oid != file.oid
+            yield Unchecked(
+                kind="file", id=model.path(name), folder=model.name, reason=answer.reason, places=answer.places, changed=changed
+            )
+    for broken in sources(model).unread:
+        if not any(
+            model.path(name) == broken.places[0].path and isinstance(model.content(name), Unknown) for name in model.files
+        ):
+            yield Unchecked(kind="file", id=broken.places[0].path, folder=model.name, reason=broken.reason, places=broken.places)
 
 
 def unjudged(finding: Finding, pairs: tuple[Pair, ...]) -> Unchecked | None:

@@ -149,21 +149,32 @@ def _sharing(tokens: Sequence[Token]) -> Iterator[list[Token]]:
 
 def lines(pieces: Iterable[Piece], width: int) -> Iterator[Text]:
     """Pieces in lines of `width` columns at most. A line ends behind a piece that ends with a line feed, or where the page does."""
-    line, free, open_ = _begun(BAR), width - len(BAR), False
+    line, free, begun = _begun(BAR), width - len(BAR), False
     for raw, style in pieces:
-        for letter in visible(raw):
-            cells = cell_len(letter)
-            if cells > free:
+        rest = visible(raw)
+        while rest:
+            taken = _fitting(rest, free)
+            line.append(rest[:taken], style)
+            free -= cell_len(rest[:taken])
+            rest, begun = rest[taken:], True
+            if rest:
                 yield _ended(line)
                 line, free = _begun(BROKEN), width - len(BROKEN)
-            line.append(letter, style)
-            free -= cells
-            open_ = True
         if raw.endswith("\n"):
             yield _ended(line)
-            line, free, open_ = _begun(BAR), width - len(BAR), False
-    if open_:
+            line, free, begun = _begun(BAR), width - len(BAR), False
+    if begun:
         yield _ended(line)
+
+
+def _fitting(text: str, cells: int) -> int:
+    """How many letters of a text stand in so many columns."""
+    room = 0
+    for at, letter in enumerate(text):
+        room += cell_len(letter)
+        if room > cells:
+            return at
+    return len(text)
 
 
 def _begun(bar: str) -> Text:
