@@ -1,39 +1,43 @@
 """The prompts that sglang makes of conversations.
 
-Source: sglang 0.5.23, entrypoints/openai/serving_chat.py:1793-2345 and entrypoints/openai/chat_encoding.py:20-59 (run). The token strings are those of
-the tokenizer of transformers; what a template is given is in messages.py, what differs in older releases in requests.py (read).
+Source: sglang 0.5.23, entrypoints/openai/serving_chat.py:1793-2345 and entrypoints/openai/chat_encoding.py:20-59 (run). What a template is given is in
+messages.py, what differs in older releases in requests.py (run as well); the rest is apply_chat_template of the transformers that a release pins.
 """
 
-from collections.abc import Mapping
 from typing import Any, cast
 
 import msgspec
 
-from bot.analyze.environment import dialect
 from bot.analyze.model.config import FILE
 from bot.analyze.model.folder import Model
-from bot.analyze.render import Prompt, Renders, render
-from bot.analyze.rules.renders import NO_TEMPLATE, Tokens, tokens_of, unsettled
+from bot.analyze.render import Prompt, Renders
+from bot.analyze.rules.backend import Backend
+from bot.analyze.rules.renders import NO_TEMPLATE, applied
 from bot.analyze.rules.sglang.conversation import written
-from bot.analyze.rules.sglang.messages import Given, given, second
+from bot.analyze.rules.sglang.encodes import doubt, encoded
+from bot.analyze.rules.sglang.messages import Given, Item, given, second
 from bot.analyze.rules.sglang.releases import Release
 from bot.analyze.rules.sglang.requests import REQUESTS, Requests
 from bot.analyze.rules.sglang.template import PARTS, content_format, conversation, text_in_use
 from bot.analyze.rules.sglang.tokenizer import mistral_common, read_by
-from bot.answer import Answer, Known, Unknown
+from bot.answer import Known, Unknown
 from bot.probe import Probe
 
 # What an architecture is called whose prompts an encoder in Python writes, whatever the template (chat_encoding.py:37-53); the last where there is none.
 _ENCODED = ("DeepseekV4", "KimiK3", "InklingForConditionalGeneration")
 _ENCODED_BARE = "DeepseekV3"
-# Variables of these names are settings of the call itself, which sglang makes in part (serving_chat.py:2322, transformers 5.19.0 tokenization_utils_base.py:2951).
-_SETTINGS = (
-    *("conversation", "chat_template", "continue_final_message", "tokenize", "padding", "truncation", "max_length"),
-    *("return_tensors", "return_dict", "return_assistant_tokens_mask", "tokenizer_kwargs", "sanitize_control_tokens"),
-)
-# A token of these names is handed over beside an argument that has the name.
-_TAKEN = ("messages", "conversations", "tools", "documents", "chat_template", "add_generation_prompt", "continue_final_message")
 _ASKED, _EFFORT = "add_generation_prompt", "reasoning_effort"
+
+
+class _Server(msgspec.Struct, frozen=True):
+    """A server of a release with a folder; `read` is the folder as its tokenizer reads it, `tried` what `doubt` says of that."""
+
+    model: Model
+    release: Release
+    requests: Requests
+    processor: bool | None
+    read: Model
+    tried: Backend | Unknown | None
 
 
 def renders(model: Model, release: Release, probes: tuple[Probe, ...], *, processor: bool | None) -> Renders:
@@ -43,77 +47,58 @@ def renders(model: Model, release: Release, probes: tuple[Probe, ...], *, proces
         return Unknown("what this release makes of a request was not looked up")
     if mistral_common(model):
         return Unknown("it depends on mistral-common, which reads tekken.json")
-    return Known({probe.name: _prompt(model, release, requests, probe, processor=processor) for probe in probes})
-
-
-def _prompt(model: Model, release: Release, requests: Requests, probe: Probe, *, processor: bool | None) -> Prompt | Unknown:
-    closed = not probe.variables.get(_ASKED, False)
-    if closed and not requests.closes:
-        return Unknown("this release always begins a reply")
-    setting = next((name for name in probe.variables if name in _SETTINGS), None)
-    if setting is not None:
-        return Unknown(f"the variable {setting} is a setting of the request")
-    own = conversation(model, release)
+    own, read = conversation(model, release), read_by(model, release)
     if own is not None:
-        return written(own, probe.messages, requests, closed=closed)
-    text = text_in_use(model, release, name=probe.template, processor=processor)
+        prompts = {probe.name: written(own, probe.messages, requests, closed=_closed(probe)) for probe in probes}
+    elif isinstance(read, Unknown):
+        return read
+    else:
+        server = _Server(model, release, requests, processor, read, doubt(model, release))
+        prompts = {probe.name: _prompt(server, probe) for probe in probes}
+    refused = {probe.name: Unknown("this release always begins a reply") for probe in probes if _closed(probe)}
+    return Known(prompts if requests.closes else {**prompts, **refused})
+
+
+def _closed(probe: Probe) -> bool:
+    """Whether the conversation alone is asked for, without the beginning of a reply."""
+    return not probe.variables.get(_ASKED, False)
+
+
+def _prompt(server: _Server, probe: Probe) -> Prompt | Unknown:
+    model, requests = server.model, server.requests
+    text = text_in_use(model, server.release, name=probe.template, processor=server.processor)
     if not isinstance(text, Known):
         return text if isinstance(text, Unknown) else Unknown("which template is in use is not known")
     if (encoder := _encoder(model, text.value)) is not None:
         return Unknown(f"sglang writes the prompts of {encoder} itself", (model.place(FILE, "/architectures"),))
     if _pairs_answers(model) and any(message.get("role") == "tool" for message in probe.messages):
-        return Unknown(
-            "the order of the answers of tools was not looked up for this model type", (model.place(FILE, "/model_type"),)
-        )
+        place = (model.place(FILE, "/model_type"),)
+        return Unknown("the order of the answers of tools was not looked up for this model type", place)
     way = Known("string") if text.value is None else content_format(text.value)
     if not isinstance(way, Known):
         return way if isinstance(way, Unknown) else Unknown("the format of a content is not known")
-    told = given(probe.messages, probe.variables.get("tools"), requests, parts=way.value == PARTS, closed=closed)
+    told = given(probe.messages, probe.variables.get("tools"), requests, parts=way.value == PARTS, closed=_closed(probe))
     if not isinstance(told, Given):
         return told
-    if text.value is None:
-        return NO_TEMPLATE
-    tokens = _tokens(model, release, text.value, probe.variables)
-    return (
-        _rendered(text.value, told, tokens.value, probe, release, requests)
-        if isinstance(tokens, Known)
-        else cast("Unknown", tokens)
-    )
+    return NO_TEMPLATE if text.value is None else _rendered(server, text.value, told, probe)
 
 
-def _rendered(text: str, told: Given, tokens: Tokens, probe: Probe, release: Release, requests: Requests) -> Prompt | Unknown:
-    """Render it, and where that fails once more with the tools in another shape."""
-    if twice := next((name for name in tokens if name in _TAKEN), None):
-        return _raised(Prompt(None, f"TypeError: the token {twice} has the name of an argument", "failed", "TypeError"), requests)
+def _rendered(server: _Server, text: str, told: Given, probe: Probe) -> Prompt | Unknown:
+    """Render and encode it, and where that fails once more with the tools in another shape."""
+    requests = server.requests
     effort = {} if requests.effort is None else {_EFFORT: requests.effort}
-    asked = bool(probe.variables.get(_ASKED, False))
 
-    def attempt(tools: list[dict[str, Any]] | None) -> Prompt:
-        variables = {**effort, **probe.variables, "tools": tools, _ASKED: asked}
-        return render(text, told.messages, tokens, variables, dialect(release.transformers))
+    def attempt(tools: list[Item] | None) -> Prompt | Unknown:
+        variables = {**effort, **probe.variables, "tools": tools, _ASKED: not _closed(probe)}
+        found = applied(server.read, server.release.transformers, text, Probe(probe.name, tuple(told.messages), variables))
+        return encoded(found, server.tried) if isinstance(found, Prompt) else found
 
     found = attempt(told.tools)
-    if found.text is None and found.kind != "limits" and told.tools is not None:
+    if isinstance(found, Prompt) and found.type and told.tools is not None:
         found = attempt(second(told.tools, requests))
-    return _raised(found, requests)
-
-
-def _raised(prompt: Prompt, requests: Requests) -> Prompt:
-    """With the exception that leaves the server's own code."""
-    return msgspec.structs.replace(prompt, type="ValueError") if prompt.type in requests.plain else prompt
-
-
-def _tokens(model: Model, release: Release, text: str, variables: Mapping[str, Any]) -> Answer[Tokens]:
-    """The token strings that a template is given; where they are not known but not read either, none."""
-    read = read_by(model, release)
-    found = tokens_of(read, release.transformers) if isinstance(read, Model) else read
-    if isinstance(found, Known):
-        return found
-    missing = unsettled(model, text, variables)
-    if not missing:
-        return Known({})
-    why = found.reason if isinstance(found, Unknown) else "nothing states it"
-    return Unknown(f"the template reads {missing}, and which token that is is not known: {why}", found.places)
+    if isinstance(found, Prompt) and found.type in requests.plain:
+        return msgspec.structs.replace(found, type="ValueError")
+    return found
 
 
 def _encoder(model: Model, text: str | None) -> str | None:
