@@ -117,7 +117,7 @@ def test_the_commands_run(tmp_path: Path) -> None:
         subprocess.run(["tar", "-x", "-C", folder], cwd=tmp_path, check=True, input=archive.stdout)
     block = README.read_text("utf-8").partition("```console\n")[2].partition("```")[0]
     commands = [shlex.split(line.removeprefix("$ ")) for line in block.splitlines()]
-    assert len(commands) == 10
+    assert len(commands) == 11
     statuses: list[int] = []
     for command in commands:
         assert command[0] == "model-repo-drift"
@@ -125,7 +125,7 @@ def test_the_commands_run(tmp_path: Path) -> None:
             [Path(sys.executable).with_name(command[0]), *command[1:]], cwd=tmp_path, check=False, capture_output=True
         )
         statuses.append(done.returncode)
-    assert statuses == [1, 0, 1, 0, 0, 1, 0, 0, 0, 0]
+    assert statuses == [1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0]
     assert json.loads((tmp_path / "report.json").read_text())["verdict"]["new"]["error"] == 1
 
 
