@@ -94,7 +94,7 @@ def test_the_conversations_of_a_published_study_are_such_a_file() -> None:
 def test_exactly_the_given_conversations_are_rendered() -> None:
     base, head = model({"chat_template.jinja": DEFAULT}, "base"), model({"chat_template.jinja": "x" + DEFAULT})
     unchecked: list[Unchecked] = []
-    changed = list(prompts(base, head, (Probe("mine", (USER,)),), unchecked))
+    changed = prompts(base, head, (Probe("mine", (USER,)),), unchecked).changes
     assert [(change.probe, change.diff) for change in changed] == [("mine", "-d:Hi\n+xd:Hi")]
     assert unchecked == []
 

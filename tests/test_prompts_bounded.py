@@ -57,7 +57,7 @@ def test_all_differences_of_a_folder_have_a_limit() -> None:
         return model({"config.json": "{}", "tokenizer_config.json": "{}", **names})
 
     unchecked: list[Unchecked] = []
-    found = [*prompts(folder("a"), folder("b"), (), unchecked)]
+    found = prompts(folder("a"), folder("b"), (), unchecked).changes
     assert len(found) > 60
     assert unchecked == []
     assert sum(len(row.diff) for row in found) < 1 << 20
@@ -67,4 +67,4 @@ def test_all_differences_of_a_folder_have_a_limit() -> None:
 
 def test_one_that_is_asked_about_is_shown() -> None:
     base, head = (model({"chat_template.jinja": text, "config.json": "{}"}) for text in ("a", "b"))
-    assert [row.diff for row in prompts(base, head, (HELLO,), [])] == ["-a\n+b"]
+    assert [row.diff for row in prompts(base, head, (HELLO,), []).changes] == ["-a\n+b"]

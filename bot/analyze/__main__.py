@@ -110,6 +110,8 @@ def _warm_for(exchange: Exchange) -> None:
         card.read(b"---\na: b: c\n---\n")
     if _reads_tokenizers(exchange):
         patterns.warm()
+    if _counts_tokens(exchange):
+        encoding.warm()
     if exchange.change.commits:
         text = "See commit `abc1234` in [this](https://example.com/a/b/commit/abc1234).\n\n- one\n"
         claims({Place("head", "README.md"): text}, Change())
@@ -122,6 +124,18 @@ def _reads_tokenizers(exchange: Exchange) -> bool:
         for side in (exchange.base, exchange.head)
     )
     return base != head or bool((base | head) and (exchange.task != "compare" or exchange.engines_after))
+
+
+def _counts_tokens(exchange: Exchange) -> bool:
+    """Whether there may be prompts that differ and whose tokens can be counted: a tokenizer.json, and another file of the kinds that prompts are made of."""
+    if exchange.task != "compare":
+        return False
+    base, head = (
+        {(file.path, file.content) for file in side.files if file.content is not None} for side in (exchange.base, exchange.head)
+    )
+    changed = {path.rpartition("/")[2] for path, _ in base ^ head} - {"generation_config.json"}
+    there = any(path.rpartition("/")[2] == "tokenizer.json" for path, _ in base | head)
+    return there and any(name.endswith((".json", ".jinja")) for name in changed)
 
 
 def _note(digest: str) -> None:

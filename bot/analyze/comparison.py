@@ -12,8 +12,9 @@ from bot.analyze.engines.choice import Chosen, compared, named
 from bot.analyze.model.discovery import Pair, nothing, pairs
 from bot.analyze.model.folder import Model
 from bot.analyze.model.reader import Reader
-from bot.analyze.prompts import prompts
-from bot.analyze.records import Claim, Comparison, EngineChange, Finding, PromptChange, Unchecked
+from bot.analyze.prompt_lengths import Room
+from bot.analyze.prompts import Prompts, prompts
+from bot.analyze.records import Claim, Comparison, EngineChange, Finding, Unchecked
 from bot.analyze.unread import left_out, unjudged, unread, untold
 from bot.place import Place, Revision
 from bot.snapshot import Exchange, File, Snapshot
@@ -33,7 +34,8 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
     base: list[Finding] = []
     head: list[Finding] = []
     predictions: list[EngineChange] = []
-    changed: list[PromptChange] = []
+    rendered: list[Prompts] = []
+    room = Room()
     for pair in found:
         for findings, model in ((base, pair.base), (head, pair.head)):
             if model is not None:
@@ -42,7 +44,7 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
             head.extend(_judge_change(pair.base, pair.head, unchecked))
         if pair.base is not None and pair.head is not None:
             predictions.extend(effects(pair.base, pair.head, asked, unchecked))
-            changed.extend(prompts(pair.base, pair.head, exchange.probes, unchecked))
+            rendered.append(prompts(pair.base, pair.head, exchange.probes, unchecked, room))
         unchecked.extend(unread(pair))
     said: dict[Revision, tuple[Claim, ...]] = {"base": (), "head": ()}
     if exchange.change.commits:  # else no text holds a word that could be one
@@ -54,7 +56,7 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
             head.extend(check.finding(seen, ".") for seen in check.find_in_claims(said["head"]))
     unchecked.extend(untold(said["base"], said["head"]))
     unchecked.extend(left_out(exchange, unchecked))
-    return _joined(exchange, found, (base, head), predictions, changed, said["head"], unchecked)
+    return _joined(exchange, found, (base, head), predictions, rendered, said["head"], unchecked)
 
 
 def _asked(exchange: Exchange) -> tuple[tuple[Chosen, Chosen], ...]:
@@ -68,7 +70,7 @@ def _joined(
     found: tuple[Pair, ...],
     findings: tuple[list[Finding], list[Finding]],
     predictions: list[EngineChange],
-    changed: list[PromptChange],
+    rendered: list[Prompts],
     said: tuple[Claim, ...],
     unchecked: list[Unchecked],
 ) -> Comparison:
@@ -89,7 +91,8 @@ def _joined(
         unchanged=unchanged,
         suppressed=(),
         predictions=tuple(predictions),
-        prompts=tuple(changed),
+        prompts=tuple(change for each in rendered for change in each.changes),
+        rendered=tuple(template for each in rendered for template in each.templates),
         claims=said,
         proof=(),
         unchecked=left,

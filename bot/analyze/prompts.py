@@ -59,11 +59,11 @@ def prompts(base: Model, head: Model, asked: tuple[Probe, ...], unchecked: list[
     unchecked.extend(_untold(head, row) for row in rows if row.unrendered)
     differing = [row for row in rows if row.differs]
     before, after = _lengths(base, head, differing, unchecked, room or Room())
-    changes, left = list[PromptChange](), _MOST_SHOWN
+    found, left = list[PromptChange](), _MOST_SHOWN
     for row in differing:
         diff = _diff(row.old, row.new) if left > 0 else "… not shown, for others are too long"
         left -= len(diff)
-        changes.append(
+        found.append(
             PromptChange(
                 folder=base.name,
                 template=row.after.name,
@@ -80,7 +80,7 @@ def prompts(base: Model, head: Model, asked: tuple[Probe, ...], unchecked: list[
         )
     names = dict.fromkeys(row.after.name for row in rows)
     of_one = ([row for row in rows if row.after.name == name] for name in names)
-    return Prompts(tuple(changes), tuple(_template(base.name, each, before, after) for each in of_one))
+    return Prompts(tuple(found), tuple(_template(base.name, each, before, after) for each in of_one))
 
 
 def _asked(base: Model, head: Model, asked: tuple[Probe, ...]) -> list[_Both]:
@@ -111,9 +111,7 @@ def _untold(head: Model, row: _Both) -> Unchecked:
     return Unchecked(kind="check", id="prompts", folder=head.name, reason=reason, places=(place,))
 
 
-def _lengths(
-    base: Model, head: Model, rows: list[_Both], unchecked: list[Unchecked], room: Room
-) -> tuple[Lengths, Lengths]:
+def _lengths(base: Model, head: Model, rows: list[_Both], unchecked: list[Unchecked], room: Room) -> tuple[Lengths, Lengths]:
     """The tokens of the prompts that differ; counting that breaks is said, and hinders nothing else."""
     texts = [text for row in rows for text in (row.old.text, row.new.text) if text]
     try:
@@ -127,7 +125,9 @@ def _lengths(
 def _template(folder: str, rows: list[_Both], before: Lengths, after: Lengths) -> RenderedTemplate:
     compared = [row for row in rows if not row.unrendered]
     # A conversation that fails on a side is no request that got longer.
-    requests = [row for row in compared if row.probe.variables.get("add_generation_prompt") and None not in (row.old.text, row.new.text)]
+    requests = [
+        row for row in compared if row.probe.variables.get("add_generation_prompt") and None not in (row.old.text, row.new.text)
+    ]
     more = {_more(row, before, after) for row in requests}
     return RenderedTemplate(
         folder=folder,

@@ -91,7 +91,12 @@ class EngineChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A conversation whose rendered prompt differs; `diff` is a unified diff with special tokens visible."""
+    """A conversation whose rendered prompt differs; `diff` is a unified diff with special tokens visible.
+
+    `before_error` and `after_error` are the exception of a side that fails, and its message. Conversations of one template with an equal `way`
+    differ in the same way, apart from what is said in them; "" where that is not known. `before_tokens` and `after_tokens` are the lengths of the prompts in tokens of
+    the newest transformers, None where they are not known.
+    """
 
     folder: str
     template: str
@@ -99,6 +104,28 @@ class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
     before_sha256: str | None
     after_sha256: str | None
     diff: str = ""
+    before_error: str = ""
+    after_error: str = ""
+    way: str = ""
+    before_tokens: int | None = None
+    after_tokens: int | None = None
+
+
+class RenderedTemplate(msgspec.Struct, frozen=True, kw_only=True):
+    """A chat template that was rendered on both sides: how many conversations were, how many of them differ, and how many fail on both sides.
+
+    `rewritten` says that its text is another one to Jinja. `unrendered` conversations could not be rendered within limits; they are not among `conversations`.
+    `more_tokens` is by how many tokens every conversation that asks for a reply got longer, None where it is not the same for all or not known.
+    """
+
+    folder: str
+    template: str
+    rewritten: bool
+    conversations: int
+    differing: int
+    failing: int = 0
+    unrendered: int = 0
+    more_tokens: int | None = None
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,6 +228,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     suppressed: tuple[Suppressed, ...]
     predictions: tuple[EngineChange, ...]
     prompts: tuple[PromptChange, ...]
+    rendered: tuple[RenderedTemplate, ...] = ()
     claims: tuple[Claim, ...]
     proof: tuple[Proof, ...]
     unchecked: tuple[Unchecked, ...]

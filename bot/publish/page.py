@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from bot.analyze.records import Comparison
-from bot.publish import blocks, effects, sections, words
+from bot.publish import blocks, effects, prompted, sections, words
 from bot.publish.compose import Fold, Group, Item
 from bot.publish.escape import cell, markup
 from bot.publish.headline import headline
@@ -65,7 +65,8 @@ def body(comparison: Comparison, links: Links, view: View) -> list[Group | Fold]
     return [
         Group(models, tail=tail, share=0.2),
         _table(rows[:open_rows], several=several, tail=f"and {{n}} more prediction{{s}}, {view.elsewhere}"),
-        sections.prompts(comparison, tail=tail, limit=view.limits.diff, is_open=calm or view.whole, share=0.25),
+        Group(tuple(Item(markup(said)) for said in prompted.cosmetic(comparison)), tail=tail, share=0.1),
+        sections.prompts(comparison, tail=tail, limit=view.limits.diff, is_open=calm or view.whole, whole=view.whole, share=0.25),
         Group(
             found,
             tail=f"**and {{n}} more finding{{s}}**, {view.elsewhere}",

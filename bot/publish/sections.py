@@ -2,26 +2,29 @@
 
 from collections.abc import Iterable, Sequence
 
-from bot.analyze.records import Comparison, Finding, PromptChange, Proof
-from bot.publish import blocks, words
+from bot.analyze.records import Comparison, Finding, Proof
+from bot.publish import blocks, prompted, words
 from bot.publish.compose import Fold, Group, Item
 from bot.publish.escape import code, fence, markup, quoted
 from bot.publish.links import Links
+from bot.publish.prompted import Block
 
 _SHORT_DIFF = 16
+_UNFOLDED = 3
 
 
-def prompts(comparison: Comparison, *, tail: str, limit: int, is_open: bool, share: float) -> Fold:
-    """The changed prompts, equal changes of several conversations together; diffs longer than `limit` letters are cut."""
-    by_change: dict[tuple[str, str, str], list[PromptChange]] = {}
-    for change in comparison.prompts:
-        by_change.setdefault((change.folder, change.template, change.diff), []).append(change)
-    several = len({change.folder for change in comparison.prompts}) > 1
-    items = tuple(Item(_prompt(changes, limit, several=several)) for changes in by_change.values())
-    number = words.plural(len(comparison.prompts), "conversation")
-    short = len(items) == 1 and comparison.prompts[0].diff.count("\n") <= _SHORT_DIFF
-    group = Group(items, tail=tail, share=share)
-    return Fold(f"The change in {number}, as the model sees it", (group,), is_open=is_open and short)
+def prompts(comparison: Comparison, *, tail: str, limit: int, is_open: bool, whole: bool, share: float) -> Fold:
+    """The changed prompts, equal changes of several conversations together; diffs longer than `limit` letters are cut.
+
+    What fails on one side is told in words, and with `whole` its prompt is shown as well.
+    """
+    found = prompted.blocks(comparison)
+    items = tuple(Item(_prompt(block, limit, whole=whole), count=block.count) for block in found)
+    number, told = prompted.summary(comparison)
+    short = len(found) == 1 and found[0].diff.count("\n") <= _SHORT_DIFF
+    group = Group(items, tail=tail, unfolded=len(items) if whole else _UNFOLDED, fold="{n} more conversation{s}", share=share)
+    summary = f"The change in {number}, as the model sees it{f': {told}' if told else ''}"
+    return Fold(summary, (group,), is_open=is_open and short)
 
 
 def background(comparison: Comparison, links: Links, *, tail: str, gone: str) -> Fold:
@@ -74,23 +77,10 @@ def _findings(findings: Iterable[Finding], links: Links) -> tuple[Item, ...]:
     return tuple(Item(f"- {code(each.check, 60)} {blocks.line(each, links, icon=False)}") for each in words.severest(findings))
 
 
-def _prompt(changes: Sequence[PromptChange], limit: int, *, several: bool) -> str:
-    first = changes[0]
-    names = words.listing(
-        [*(code(each.probe, 40) for each in changes[:8]), *([f"{len(changes) - 8} more"] if len(changes) > 8 else [])]
-    )
-    where = f" in {markup(words.folder(first.folder))}" if several else ""
-    template = f", template {code(first.template, 60)}" if first.template and first.template != "default" else ""
-    if first.before_sha256 is None or first.after_sha256 is None:
-        side, other = ("before", "now") if first.before_sha256 is None else ("now", "before")
-        return f"{names}{where}{template}: no prompt {side}, one {other}." + (
-            f"\n\n{_diff(first.diff, limit)}" if first.diff else ""
-        )
-    return (
-        f"{names}{where}{template}\n\n{_diff(first.diff, limit)}"
-        if first.diff
-        else f"{names}{where}{template}: the prompt differs."
-    )
+def _prompt(block: Block, limit: int, *, whole: bool) -> str:
+    said = markup(block.said[:1].upper() + block.said[1:], 1200)
+    in_words = (block.fails or block.works) and not whole
+    return f"{said}\n\n{_diff(block.diff, limit)}" if block.diff and not in_words else f"{said}."
 
 
 def _diff(diff: str, limit: int) -> str:

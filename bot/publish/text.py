@@ -9,11 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from bot.analyze.records import Comparison, Finding, Severity
-from bot.publish import effects, words
+from bot.publish import effects, prompted, words
 from bot.publish.console import rendered, sentence
 from bot.publish.escape import quoted, visible
 from bot.publish.headline import headline
 
+_ONE_SIDED = 5
 _STYLES: dict[Severity, str] = {"error": "bold red", "warning": "bold yellow", "note": "bold"}
 
 
@@ -41,10 +42,9 @@ def _parts(comparison: Comparison, *, verbose: bool) -> Iterable[RenderableType]
     rows = effects.effects(comparison)
     if rows:
         yield _table(rows, several=len({row.folder for row in rows}) > 1)
-    if comparison.prompts and not verbose:
-        yield sentence(
-            f"{words.plural(len(comparison.prompts), 'conversation')} rendered differently (the verbose text shows the diffs)"
-        )
+    yield from map(sentence, prompted.cosmetic(comparison))
+    if comparison.prompts:
+        yield from _prompts(comparison, verbose=verbose)
     for finding in words.severest(comparison.new):
         yield from _finding(finding, verbose=verbose)
     if verbose:
@@ -98,6 +98,18 @@ def _table(rows: Iterable[effects.Effect], *, several: bool) -> Table:
     return table
 
 
+def _prompts(comparison: Comparison, *, verbose: bool) -> Iterable[RenderableType]:
+    """How many prompts differ and, where no diff shows them, which conversations fail now or no longer do."""
+    number, told = prompted.summary(comparison)
+    shown = "" if verbose else " (the verbose text shows the diffs)"
+    yield sentence(f"{number} rendered differently{f': {told}' if told else ''}{shown}")
+    one_sided = [block.said for block in prompted.blocks(comparison) if block.fails or block.works]
+    if not verbose:
+        yield from (_indented(sentence(said)) for said in one_sided[:_ONE_SIDED])
+        if len(one_sided) > _ONE_SIDED:
+            yield _indented(sentence(f"and {len(one_sided) - _ONE_SIDED} more"))
+
+
 def _finding(finding: Finding, *, verbose: bool) -> Iterable[RenderableType]:
     yield Text("")
     head = Text.assemble((finding.severity, _STYLES[finding.severity]), " ")
@@ -117,11 +129,11 @@ def _finding(finding: Finding, *, verbose: bool) -> Iterable[RenderableType]:
 
 
 def _details(comparison: Comparison) -> Iterable[RenderableType]:
-    for prompt in comparison.prompts:
+    for block in prompted.blocks(comparison):
         yield Text("")
-        yield sentence(f"prompt of {quoted(prompt.probe)} in {words.folder(prompt.folder)}")
-        if prompt.diff:
-            yield _diff(prompt.diff)
+        yield sentence(f"prompt of {block.said}")
+        if block.diff:
+            yield _diff(block.diff)
     yield from _section("resolved", map(_line, comparison.resolved))
     yield from _section("there before", map(_line, comparison.unchanged))
     yield from _section("silenced by base", (f"{_line(each)}: {each.reason}" for each in comparison.suppressed))
