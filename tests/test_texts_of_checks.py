@@ -108,14 +108,8 @@ RENDERED = {
     "chat-template-changed",
     "chat-template-no-generation-prompt",
     "chat-template-rejects-conversation",
-    "python-repr-leak",
     "system-message-ignored",
-    "template-sandbox-escape",
     "thinking-default-flipped",
-    "time-dependent-prompt",
-    "tool-arguments-mapping-only",
-    "tool-arguments-null-crash",
-    "tool-values-not-json",
     "variable-dropped",
 }
 
