@@ -20,6 +20,9 @@ from tests.changes import SNAPSHOTS
 from tests.conftest import SHARED, present
 from tests.models import model, model_of
 from tests.random_repositories import repository
+from tests.test_predictions import asked as of_record
+from tests.test_predictions import model as of_snapshot
+from tests.test_predictions import records
 
 INSTALLED = transformers.__version__
 TEMPLATE = "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}<|im_start|>assistant\n"
@@ -155,3 +158,37 @@ def test_why_there_are_no_ids_is_said() -> None:
     answer = prompt_ids(large, "a", INSTALLED)
     assert isinstance(answer, Unknown)
     assert "is larger than" in answer.reason
+
+
+@pytest.mark.needs("shared")
+@pytest.mark.parametrize(
+    "name", ["transformers-4.46.3", "transformers-4.57.6", "transformers-5.5.0", "vllm-0.33.0", "sglang-0.5.23"]
+)
+def test_ids_are_those_that_engines_gave_texts_but_for_what_stands_around_them(name: str) -> None:
+    known = asked = 0
+    wrong: list[str] = []
+    for record in records(SHARED / "golden" / name):
+        ids = record.get("encode")
+        if not isinstance(ids, dict) or not ids:
+            continue
+        asked += 1
+        chosen = of_record(record)
+        answer = getattr(chosen.engine, "prompt_tokens")(of_snapshot(record["snapshot"]), chosen.version, tuple(ids))  # noqa: B009 - not every engine has it
+        if isinstance(answer, Known):
+            known += 1
+            ours = {text: [token.id for token in row] for text, row in answer.value.items()}
+            wrong += [] if around(ids, ours) else [f"{record['snapshot']}: {ids}, ours {ours}"]
+    assert wrong == []
+    print(f"{name}: {known} of {asked} known")
+    assert known >= 0.9 * asked
+
+
+def around(whole: dict[str, list[int]], inside: dict[str, list[int]]) -> bool:
+    """Whether the ids of every text are the same with others put around them, the same ones around each."""
+    ends: set[tuple[tuple[int, ...], tuple[int, ...]]] = {
+        (tuple(whole[text][:before]), tuple(whole[text][before + len(ids) :]))
+        for text, ids in inside.items()
+        for before in range(len(whole[text]) - len(ids) + 1)
+        if whole[text][before : before + len(ids)] == ids
+    }
+    return any(all(whole[text] == [*front, *ids, *back] for text, ids in inside.items()) for front, back in ends)
