@@ -16,6 +16,7 @@ from bot.analyze.records import (
     NewCounts,
     PromptChange,
     Proof,
+    RenderedTemplate,
     Side,
     Suppressed,
     Unchecked,
@@ -202,6 +203,16 @@ def template_change() -> Comparison:
         places=(head("chat_template.jinja", 3),),
     )
     probes = ("user", "two-turns", "unicode", "long", "tools")
+    failing = PromptChange(
+        folder=".",
+        template="default",
+        probe="a tool call without content",
+        before_sha256="1" * 64,
+        after_sha256=None,
+        diff='-<|im_start|>user⏎\n+(fails: TypeError: can only concatenate str (not "NoneType") to str)',
+        after_error='TypeError: can only concatenate str (not "NoneType") to str',
+        before_tokens=80,
+    )
     return comparison(
         new=(thinking, template),
         resolved=(NESTED,),
@@ -221,9 +232,28 @@ def template_change() -> Comparison:
                 after="ab12cd34" * 8,
             ),
         ),
-        prompts=tuple(
-            PromptChange(folder=".", template="default", probe=probe, before_sha256="1" * 64, after_sha256="2" * 64, diff=diff)
-            for probe in probes
+        prompts=(
+            *(
+                PromptChange(
+                    folder=".",
+                    template="default",
+                    probe=probe,
+                    before_sha256="1" * 64,
+                    after_sha256="2" * 64,
+                    diff=diff,
+                    way="f" * 16,
+                    before_tokens=number + 9,
+                    after_tokens=number + 31,
+                )
+                for number, probe in enumerate(probes)
+            ),
+            failing,
+        ),
+        rendered=(
+            RenderedTemplate(
+                folder=".", template="default", rewritten=True, conversations=8, differing=6, failing=1, more_tokens=22
+            ),
+            RenderedTemplate(folder=".", template="rag", rewritten=True, conversations=8, differing=0, failing=2),
         ),
         proof=(
             Proof(folder=".", revision="base", version="transformers 5.24.0", agrees=True, detail=""),
@@ -346,7 +376,8 @@ def hostile() -> Comparison:
         unchanged=example.unchanged,
         suppressed=many_findings().suppressed,
         predictions=(*example.predictions, *other.predictions, *many_findings().predictions[:3]),
-        prompts=other.prompts[:2],
+        prompts=(*other.prompts[:2], *other.prompts[-1:]),
+        rendered=other.rendered,
         claims=example.claims,
         proof=(*other.proof, Proof(folder=".", revision="head", version="x", agrees=False, detail="y")),
         unchecked=(

@@ -1,23 +1,22 @@
 """Differences between prompts that are too long to be compared or shown."""
 
 import time
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from bot.analyze import prompts as room
-from bot.analyze.prompts import MOST_LINES, prompts
+from bot.analyze import prompt_difference
+from bot.analyze.prompt_difference import MOST_LINES
+from bot.analyze.prompts import prompts
 from bot.analyze.records import Unchecked
-from bot.analyze.render import Prompt
 from bot.probe import Probe
 from tests.models import model
 
-DIFF = cast("Any", room)._diff
 HELLO = Probe("hello", ({"role": "user", "content": "Hi"},))
 
 
 def diff(old: str, new: str) -> list[str]:
-    return DIFF(Prompt(old), Prompt(new)).split("\n")
+    return prompt_difference.diff(old, new).split("\n")
 
 
 def test_a_difference_far_away_is_found() -> None:
@@ -25,7 +24,7 @@ def test_a_difference_far_away_is_found() -> None:
     shown = diff(common + "old\nend", common + "new\nend")
     assert shown == [" line 99998⏎", " line 99999⏎", "-old⏎", "+new⏎", " end"]
     assert diff("x" * 10**6 + "\na", "x" * 10**6 + "\nb")[-2:] == ["-a", "+b"]
-    assert diff("x" * 10**6 + "a", "x" * 10**6 + "b") == ["-" + "x" * 1000 + "a", "+" + "x" * 1000 + "b"]
+    assert diff("x" * 10**6 + "a", "x" * 10**6 + "b") == ["-…" + "x" * 100 + "a", "+…" + "x" * 100 + "b"]
     assert diff(common, common + "more\n")[-1] == "+more⏎"
 
 
@@ -48,7 +47,7 @@ def test_long_prompts_take_no_time(unit: str) -> None:
 def test_a_cut_difference_says_so() -> None:
     assert diff("a\n" * 100, "b\n" * 100)[-1] == "… 140 more lines"
     assert diff("a\n" * 1000, "b\n" * 1000)[-1] == "… more lines"
-    assert diff("a" * 6000, "b" * 6000) == ["-" + "a" * 3999 + "…", "+" + "b" * 3999 + "…"]
+    assert diff("a" * 6000, "b" * 6000) == ["-" + "a" * 2000 + "…", "+" + "b" * 2000 + "…"]
 
 
 def test_all_differences_of_a_folder_have_a_limit() -> None:

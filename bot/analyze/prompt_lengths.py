@@ -9,8 +9,9 @@ from bot.analyze.model.folder import Model
 from bot.answer import Known
 
 FILE = "tokenizer.json"
-# What tells the tokens of prompts apart from what it takes to load a tokenizer, which is a second for 20 MB.
+# Loading a tokenizer of 20 MB takes about a second, and as much again what is known of it before; turning a million letters into tokens takes two.
 BYTES, LETTERS = 64 << 20, 1_000_000
+SHOWN = 4 << 20
 # Letters of the prompts of one folder, both sides together.
 _LONGEST = 150_000
 Lengths = Mapping[str, int]
@@ -18,10 +19,11 @@ Lengths = Mapping[str, int]
 
 
 class Room(msgspec.Struct):
-    """What may still be spent in one comparison: bytes of tokenizer.json that are loaded, and letters of prompts."""
+    """What may still be spent in one comparison: bytes of tokenizer.json that are loaded, letters of prompts that are turned into tokens, and letters of differences."""
 
     bytes: int = BYTES
     letters: int = LETTERS
+    shown: int = SHOWN
 
 
 def lengths(base: Model, head: Model, texts: Iterable[str], room: Room) -> tuple[Lengths, Lengths]:

@@ -1,6 +1,5 @@
 """What the model reads after the change: conversations rendered with the templates of base and of head, side by side."""
 
-import difflib
 import hashlib
 
 import msgspec
@@ -9,16 +8,12 @@ from bot.analyze.model.folder import Model
 from bot.analyze.model.prompt_change import RARER, VARIATIONS, as_read, changes
 from bot.analyze.model.prompting import probes_for, prompt, taken
 from bot.analyze.model.templates import Template
-from bot.analyze.prompt_difference import way
+from bot.analyze.prompt_difference import diff, way
 from bot.analyze.prompt_lengths import Lengths, Room, lengths
 from bot.analyze.records import PromptChange, RenderedTemplate, Unchecked
 from bot.analyze.render import Prompt
 from bot.probe import Probe
 
-MOST_LINES = 60
-# Lines of each prompt that are compared, in a long one from shortly before the first difference on, and letters of a line that is shown: a template
-# may print millions, and comparing takes time by the square.
-_COMPARED, _WIDEST, _AROUND = 150, 4000, 1000
 # Letters of all differences of a folder.
 _MOST_SHOWN = 1 << 19
 
@@ -58,11 +53,13 @@ def prompts(base: Model, head: Model, asked: tuple[Probe, ...], unchecked: list[
     rows = _asked(base, head, asked) if asked else _usual(base, head)
     unchecked.extend(_untold(head, row) for row in rows if row.unrendered)
     differing = [row for row in rows if row.differs]
-    before, after = _lengths(base, head, differing, unchecked, room or Room())
-    found, left = list[PromptChange](), _MOST_SHOWN
+    room = room or Room()
+    before, after = _lengths(base, head, differing, unchecked, room)
+    found, left = list[PromptChange](), min(_MOST_SHOWN, room.shown)
     for row in differing:
-        diff = _diff(row.old, row.new) if left > 0 else "… not shown, for others are too long"
-        left -= len(diff)
+        shown = diff(_told(row.old), _told(row.new)) if left > 0 else "… not shown, for others are too long"
+        left -= len(shown)
+        room.shown -= len(shown)
         found.append(
             PromptChange(
                 folder=base.name,
@@ -70,7 +67,7 @@ def prompts(base: Model, head: Model, asked: tuple[Probe, ...], unchecked: list[
                 probe=row.probe.name,
                 before_sha256=_digest(row.old),
                 after_sha256=_digest(row.new),
-                diff=diff,
+                diff=shown,
                 before_error=_error(row.old),
                 after_error=_error(row.new),
                 way="" if row.old.text is None or row.new.text is None else way(row.old.text, row.new.text, row.probe),
@@ -160,33 +157,5 @@ def _digest(prompt: Prompt) -> str | None:
     return None if prompt.text is None else hashlib.sha256(prompt.text.encode("utf-8", "backslashreplace")).hexdigest()
 
 
-def _diff(old: Prompt, new: Prompt) -> str:
-    """A unified diff without its head, cut after some lines; line ends are visible, and a prompt that fails is its error."""
-    before, after = _told(old), _told(new)
-    long = max(map(len, (before, after))) > _COMPARED * _WIDEST or max(text.count("\n") for text in (before, after)) >= _COMPARED
-    start = _start(before, after) if long else 0
-    lines = list(difflib.unified_diff(_lines(before, start), _lines(after, start), lineterm="", n=2))[2:]
-    lines = [line if len(line) <= _WIDEST else f"{line[:_WIDEST]}…" for line in lines if not line.startswith("@@")]
-    left = len(lines) - MOST_LINES
-    return "\n".join([*lines[:MOST_LINES], "… more lines" if long else f"… {left} more lines"] if left > 0 else lines)
-
-
 def _told(prompt: Prompt) -> str:
     return f"(fails: {prompt.error})" if prompt.text is None else prompt.text
-
-
-def _start(before: str, after: str) -> int:
-    """Near the first difference, where a line begins if one does there."""
-    same, differs = 0, min(len(before), len(after)) + 1
-    while differs - same > 1:
-        middle = (same + differs) // 2
-        same, differs = (middle, differs) if before[same:middle] == after[same:middle] else (same, middle)
-    near = max(0, same - _AROUND)
-    line = before.rfind("\n", 0, near) + 1
-    return line if near - line < _AROUND else near
-
-
-def _lines(text: str, start: int) -> list[str]:
-    """The lines from a place on, some of them."""
-    lines = text[start : start + _COMPARED * _WIDEST].splitlines(keepends=True)
-    return [line.replace("\n", "⏎") for line in lines[:_COMPARED]]

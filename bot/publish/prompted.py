@@ -77,7 +77,7 @@ def _cosmetic(template: RenderedTemplate, *, several: bool) -> str:
         if template.failing
         else ""
     )
-    named = _template(template.template)
+    named = _template(template.template).removeprefix(", template")
     where = f" in {words.folder(template.folder)}" if several else ""
     return f"The text of the chat template{named}{where} changed; all {same} render the same (cosmetic){fail}."
 
@@ -101,8 +101,10 @@ def _block(changes: Sequence[PromptChange], comparison: Comparison, *, several: 
         )
         why = f": {quoted(shorten(error, _ERROR))}" if error else ""
         return Block(f"{_names(changes)}{about} {said}{why}", first.diff, len(changes), fails, works)
-    whole = f", {_tokens(changes, comparison)}".rstrip(", ")
-    return Block(f"{_which(changes, comparison)}{about}{whole}{_shown(changes)}", first.diff, len(changes))
+    longer = _tokens(changes, comparison)
+    return Block(
+        f"{_which(changes, comparison)}{about}{f', {longer}' if longer else ''}{_shown(changes)}", first.diff, len(changes)
+    )
 
 
 def _which(changes: Sequence[PromptChange], comparison: Comparison) -> str:

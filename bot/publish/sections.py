@@ -10,7 +10,8 @@ from bot.publish.links import Links
 from bot.publish.prompted import Block
 
 _SHORT_DIFF = 16
-_UNFOLDED = 3
+_DIFFS = 2
+_IN_SIGHT = 3
 
 
 def prompts(comparison: Comparison, *, tail: str, limit: int, is_open: bool, whole: bool, share: float) -> Fold:
@@ -21,8 +22,15 @@ def prompts(comparison: Comparison, *, tail: str, limit: int, is_open: bool, who
     found = prompted.blocks(comparison)
     items = tuple(Item(_prompt(block, limit, whole=whole), count=block.count) for block in found)
     number, told = prompted.summary(comparison)
-    short = len(found) == 1 and found[0].diff.count("\n") <= _SHORT_DIFF
-    group = Group(items, tail=tail, unfolded=len(items) if whole else _UNFOLDED, fold="{n} more conversation{s}", share=share)
+    diffs = [block.diff for block in found if not (block.fails or block.works)]
+    short = len(diffs) <= 1 and len(found) <= _IN_SIGHT and sum(diff.count("\n") for diff in diffs) <= _SHORT_DIFF
+    group = Group(
+        items,
+        tail=tail,
+        unfolded=len(items) if whole else len(found) - len(diffs) + _DIFFS,
+        fold="{n} more conversation{s}",
+        share=share,
+    )
     summary = f"The change in {number}, as the model sees it{f': {told}' if told else ''}"
     return Fold(summary, (group,), is_open=is_open and short)
 
