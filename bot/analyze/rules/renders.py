@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast
 from jinja2 import nodes
 
 from bot.analyze.environment import dialect
+from bot.analyze.model.document import NotJson
 from bot.analyze.model.folder import Model
 from bot.analyze.model.templates import DEFAULT, of_tokenizer, place_of, sources
 from bot.analyze.render import Prompt, Renders, examined, render
@@ -75,6 +76,9 @@ def templates(model: Model, version: str) -> Answer[Any]:
     files = {each.name: text(each) for each in read if each.file != _CONFIG}
     if files:
         return Known(files[DEFAULT] if [*files] == [DEFAULT] else files, tuple(place_of(model, each) for each in read))
+    document = model.document(_CONFIG)
+    if isinstance(document, Known) and isinstance(document.value, NotJson):
+        return Unknown(f"{_CONFIG} {document.value.message}", document.places)
     inline: Any = model.mapping(_CONFIG).get("chat_template")
     if isinstance(inline, list):  # loading refuses entries of another shape
         rows = cast("list[dict[str, Any]]", [row for row in cast("list[Any]", inline) if isinstance(row, dict)])
