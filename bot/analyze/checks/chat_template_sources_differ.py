@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.folder import Model
+from bot.analyze.model.prompt_change import outcome
 from bot.analyze.model.templates import FILE, Template, place_of, sources
 from bot.analyze.model.turns import role_strings
 from bot.analyze.probes import CORE, EXTENDED
-from bot.analyze.render import Prompt, render
+from bot.analyze.render import render
 from bot.analyze.wording import value
 
 CHECK = Check(
@@ -16,7 +17,7 @@ CHECK = Check(
     sees="chat_template.jinja and the default template inside tokenizer_config.json give different prompts for a plain conversation, with tools, or with thinking switched on or off",
     why="transformers 4.47 and newer, vLLM, sglang, MLX and LMDeploy read the file; transformers 4.46, llama.cpp, TGI, transformers.js and Ollama read the copy.",
     fix="Copy the text into both places, or delete `chat_template` from `tokenizer_config.json` (the second group then has no template).",
-    wrong_when="the texts differ but every prompt is the same (white space, comments, a trailing line end)",
+    wrong_when="the texts differ but every prompt is the same (white space, comments, a trailing line end), or one of them alone fails on what a template may decline",
     severity="warning",
     weighed="A warning, for each reader is consistent by itself. Of the real folders one shows it, whose file does not parse; copies that differ in a last line end are silent.",
 )
@@ -45,12 +46,7 @@ def _different(model: Model, file: Template, inline: Template) -> str:
         ours, theirs = (render(t.text, probe.messages, strings, probe.variables) for t in (file, inline))
         if "limits" in (ours.kind, theirs.kind):
             return ""
-        if _outcome(ours) != _outcome(theirs):
-            broken = next((name for name, p in (("the file", ours), ("the copy", theirs)) if p.text is None), None)
+        broken = next((name for name, p in (("the file", ours), ("the copy", theirs)) if p.text is None), None)
+        if outcome(ours) != outcome(theirs) and not (broken and probe in EXTENDED):
             return f"{broken} fails for {probe.name}" if broken else f"first seen for {probe.name}"
     return ""
-
-
-def _outcome(prompt: Prompt) -> tuple[str | None, str]:
-    """Two failures of one kind are the same outcome."""
-    return prompt.text, prompt.kind
