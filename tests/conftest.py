@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from tests import javascript
+
 ROOT = Path(__file__).parent.parent
 SHARED = Path(os.environ.get("MODEL_REPO_DRIFT_SHARED", ROOT.parent / "shared"))
 
 
 @cache
 def present(what: str) -> bool:
-    """Whether something that not every machine has is here: 'shared', 'docker', 'node' or 'chromium'."""
+    """Whether something that not every machine has is here: 'shared', 'docker', 'node', 'npm' (its locked packages) or 'chromium'."""
     if what == "shared":
         return (SHARED / "cases").is_dir()
     if what == "docker":
@@ -22,6 +24,8 @@ def present(what: str) -> bool:
             shutil.which("docker") is not None
             and subprocess.run(["docker", "version"], check=False, capture_output=True).returncode == 0
         )
+    if what == "npm":
+        return javascript.installed() is not None
     if what in ("node", "chromium"):
         return shutil.which(what) is not None
     raise ValueError(f"unknown need {what!r}")

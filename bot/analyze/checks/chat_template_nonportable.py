@@ -22,8 +22,8 @@ CHECK = Check(
     fix="Write it with what every engine knows: a condition in place of `{% break %}`, `strftime_now is defined` before the call.",
     wrong_when="base used it already, or the template asks first whether it is there",
     severity="note",
-    weighed="A note: vLLM, sglang and current transformers render it; it matters to those who serve the model elsewhere. Of 150 real and written "
-    "templates 32 hold such a thing, most of them `strftime_now`, `tojson(ensure_ascii=…)` or `{% generation %}`.",
+    weighed="A note: vLLM, sglang and current transformers render it; it matters to those who serve the model elsewhere. No change among "
+    "36 real pairs of revisions brings one; of 150 stored templates 32 hold one, mostly `strftime_now`, `tojson(ensure_ascii=…)` or `{% generation %}`.",
     of_added_models=True,
 )
 _MOST_TEMPLATES = 8
@@ -32,15 +32,17 @@ _MOST_TEMPLATES = 8
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Look for constructs in each template of head that none of base has."""
     before = sources(base)
-    if before.unread or len(before.every) > _MOST_TEMPLATES:
+    texts = {template.text for template in before.every}
+    changed = [template for template in sources(head).every[:_MOST_TEMPLATES] if template.text not in texts]
+    if not changed or before.unread or len(before.every) > _MOST_TEMPLATES:
         return
     known: set[Construct] = set()
-    for template in before.every:
-        found = uses(template.text)
+    for text in texts:
+        found = uses(text)
         if isinstance(found, Prompt):
             return  # what base used cannot be seen
         known.update(use.construct for use in found)
-    for template in sources(head).every[:_MOST_TEMPLATES]:
+    for template in changed:
         found = uses(template.text)
         new = [] if isinstance(found, Prompt) else [use for use in found if use.construct not in known]
         known.update(use.construct for use in new)

@@ -77,9 +77,10 @@ def _of_tokens(text: str) -> Iterator[tuple[Construct, int]]:
     """What the tree does not show."""
     read = [token for token in environment(guarded=True).lex(text) if token[1] not in ("comment", "data")]
     for i, (line, kind, value) in enumerate(read):
-        around = "".join(token[2] for token in read[max(i - 2, 0) : i + 3])
-        if (kind, value) in (("name", "generation"), ("name", "endgeneration")) and f"{{% {value} %}}" not in around:
-            yield known.syntax(known.TRIMMED_GENERATION), line
+        if (kind, value) in (("name", "generation"), ("name", "endgeneration")):
+            around = "".join(token[2] for token in read[max(i - 2, 0) : i + 3])
+            if f"{{% {value} %}}" not in around:
+                yield known.syntax(known.TRIMMED_GENERATION), line
     tokens = [token for token in read if token[1] != "whitespace"]
     for i, (line, kind, value) in enumerate(tokens):
         after = [token[2] for token in tokens[i + 1 : i + 4]]
