@@ -11,6 +11,9 @@ import pytest
 import transformers
 from transformers import AutoTokenizer
 
+from bot.analyze.engines import webllm
+from bot.analyze.model.folder import Model
+from bot.analyze.probes import CORE
 from bot.analyze.renderings import Token
 from bot.analyze.rules import backend
 from bot.analyze.rules.backend import Backend, Failed, tokens
@@ -192,3 +195,78 @@ def around(whole: dict[str, list[int]], inside: dict[str, list[int]]) -> bool:
         if whole[text][before : before + len(ids)] == ids
     }
     return any(all(whole[text] == [*front, *ids, *back] for text, ids in inside.items()) for front, back in ends)
+
+
+CONVERSATION: dict[str, Any] = {
+    "name": "terse",
+    "system_template": "{system_message}",
+    "system_message": "Be",
+    "system_prefix_token_ids": [260, 198],
+    "roles": {"user": "r", "assistant": "e", "tool": "t"},
+    "role_templates": {"user": "{user_message}", "assistant": "{assistant_message}", "tool": "{tool_message}"},
+    "seps": ["<|im_end|>"],
+    "role_content_sep": " ",
+    "role_empty_sep": "",
+    "stop_token_ids": [262],
+}
+
+
+def mlc(conversation: dict[str, Any]) -> Model:
+    chat = {
+        "conv_template": conversation,
+        "tokenizer_files": ["tokenizer.json"],
+        "context_window_size": 512,
+        "sliding_window_size": -1,
+        "vocab_size": 267,
+    }
+    return model({"mlc-chat-config.json": raw(chat), "tokenizer.json": (SNAPSHOTS / "chatml/tokenizer.json").read_bytes()})
+
+
+def test_webllm_encodes_its_prompt_piece_by_piece() -> None:
+    """The ids are those that @mlc-ai/web-tokenizers 0.1.6 gave the pieces: "e" and "r" meet between two of them, and are not the token "er" (259)."""
+    probe = next(probe for probe in CORE if probe.name == "several turns")
+    answer = webllm.probe_tokens(mlc(CONVERSATION), webllm.VERSIONS[-1], (probe,))
+    assert isinstance(answer, Known)
+    row = answer.value[probe.name]
+    ids = [
+        260,
+        198,
+        33,
+        68,
+        81,
+        220,
+        39,
+        72,
+        262,
+        68,
+        220,
+        39,
+        68,
+        75,
+        75,
+        78,
+        0,
+        262,
+        81,
+        220,
+        32,
+        77,
+        67,
+        220,
+        77,
+        78,
+        86,
+        30,
+        262,
+        68,
+    ]
+    assert [token.id for token in row] == ids
+    text = "Ber Hi<|im_end|>e Hello!<|im_end|>r And now?<|im_end|>e"
+    assert [text[token.start : token.end] for token in row][:6] == ["", "", "B", "e", "r", " "]
+    assert "".join(text[token.start : token.end] for token in row) == text
+
+
+@pytest.mark.parametrize("first", ["ab", [1.5], [True], {}])
+def test_what_comes_first_has_to_be_ids(first: Any) -> None:
+    answer = webllm.probe_tokens(mlc({**CONVERSATION, "system_prefix_token_ids": first}), webllm.VERSIONS[-1], CORE)
+    assert isinstance(answer, Unknown)

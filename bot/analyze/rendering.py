@@ -55,14 +55,13 @@ def _of_engine(name: str, model: Model, chosen: Chosen, exchange: Exchange, unch
     except Exception as error:  # noqa: BLE001 - as for predictions
         reason = broke("the rendering", error)
         return [_unknown(name, chosen.name, probe, reason) for probe in exchange.probes]
-    texts = tuple(dict.fromkeys(row.text for row in rows if row.text is not None))
-    if not exchange.tokens or not texts:
+    if not exchange.tokens or all(row.text is None for row in rows):
         return rows
     try:
-        told = _tokens(model, chosen, texts)
+        told = _tokens(model, chosen, rows, exchange.probes)
     except Exception as error:  # noqa: BLE001 - as above
         told = Unknown(broke("turning prompts into tokens", error))
-    return [row if row.text is None else _told(row, row.text, told) for row in rows]
+    return [row if row.text is None else _told(row, told) for row in rows]
 
 
 def _rows(name: str, model: Model, chosen: Chosen, probes: tuple[Probe, ...]) -> list[Rendering]:
@@ -135,17 +134,22 @@ def _by_itself(name: str, model: Model, probes: Iterable[Probe], rows: Sequence[
             yield _row(name, BY_ITSELF, probe, prompt(model, template, probe), _special(model))
 
 
-def _tokens(model: Model, chosen: Chosen, texts: tuple[str, ...]) -> Answer[Tokens]:
-    encode = getattr(chosen.engine, "prompt_tokens", None)
-    return (
-        Unknown("how it turns a prompt into tokens is not modelled") if encode is None else encode(model, chosen.version, texts)
-    )
+def _tokens(model: Model, chosen: Chosen, rows: Iterable[Rendering], probes: Iterable[Probe]) -> Answer[Tokens]:
+    """The tokens of the prompts, by the conversation's name."""
+    texts = {row.probe: row.text for row in rows if row.text is not None}
+    by_probe, by_text = (getattr(chosen.engine, name, None) for name in ("probe_tokens", "prompt_tokens"))
+    if by_probe is not None:
+        return by_probe(model, chosen.version, tuple(probe for probe in probes if probe.name in texts))
+    if by_text is None:
+        return Unknown("how it turns a prompt into tokens is not modelled")
+    found: Answer[Tokens] = by_text(model, chosen.version, tuple(dict.fromkeys(texts.values())))
+    return Known({name: found.value[text] for name, text in texts.items()}) if isinstance(found, Known) else found
 
 
-def _told(row: Rendering, text: str, told: Answer[Tokens]) -> Rendering:
-    """A row with the tokens of its text, or why they cannot be told."""
+def _told(row: Rendering, told: Answer[Tokens]) -> Rendering:
+    """A row with its tokens, or why they cannot be told."""
     if isinstance(told, Known):
-        return msgspec.structs.replace(row, tokens=told.value[text])
+        return msgspec.structs.replace(row, tokens=told.value[row.probe])
     return msgspec.structs.replace(row, untold=told.reason if isinstance(told, Unknown) else "nothing states it")
 
 

@@ -75,7 +75,8 @@ class Engine(Protocol):
     of versions; `COMPARED`, the versions that a comparison looks at where nobody chooses, by default the newest; and three that take longer than
     everything else and are asked for by `predict` and `render` only: `encode(model, version, texts)`, the ids of texts,
     `renders(model, version, probes)`, the prompt of each conversation by the probe's name (see `Renders` of render.py), and
-    `prompt_tokens(model, version, texts)`, the tokens of prompts as it encodes them.
+    `prompt_tokens(model, version, texts)`, the tokens of prompts as it encodes them; instead of the last `probe_tokens(model, version, probes)`, those of
+    the prompt of each conversation by the probe's name, where the text alone does not tell them.
     """
 
     ID: str

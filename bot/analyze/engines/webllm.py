@@ -25,8 +25,10 @@ from bot.analyze.model.mlc import (
 )
 from bot.analyze.model.tokenizer_file import TokenizerFile
 from bot.analyze.render import Renders
+from bot.analyze.renderings import Token
 from bot.analyze.rules.encoding import encoded_by_webllm
 from bot.analyze.rules.javascript import Failed, json_file
+from bot.analyze.rules.webllm_tokens import probe_tokens as tokens_of_probes
 from bot.analyze.rules.webllm_window import prompt_within, window_of
 from bot.answer import Answer, Known, Missing, Unknown
 from bot.probe import Probe
@@ -265,6 +267,11 @@ def renders(model: Model, version: str, probes: tuple[Probe, ...]) -> Renders:
     pipeline = fields["loads.pipeline"]
     window = window_of(model) if isinstance(pipeline, Known) and pipeline.value else None
     return Known({probe.name: prompt_within(model, probe, window) for probe in probes})
+
+
+def probe_tokens(model: Model, _: str, probes: tuple[Probe, ...]) -> Answer[Mapping[str, tuple[Token, ...]]]:
+    """The tokens of the prompt of each conversation (see rules/webllm_tokens.py)."""
+    return tokens_of_probes(model, probes)
 
 
 def _loadable(fields: Mapping[str, Answer[Any]]) -> bool:

@@ -87,7 +87,13 @@ def backend_of(
 
 
 def encoded_by_webllm(model: Model, texts: tuple[str, ...], *, largest: int = LARGEST) -> Answer[Encoded]:
-    """The ids that WebLLM gives texts: those of the tokenizer.json that it loads, nothing put around them.
+    """The ids that WebLLM gives texts: those of the tokenizer.json that it loads, nothing put around them."""
+    made = backend_of_webllm(model, largest=largest)
+    return _told(encode(made.value, texts), made.places) if isinstance(made, Known) else made
+
+
+def backend_of_webllm(model: Model, *, largest: int = LARGEST) -> Answer[Backend]:
+    """The tokenizer that turns texts into ids in WebLLM.
 
     npm @mlc-ai/web-tokenizers 0.1.6 (run): it calls the library without special tokens, and truncation and padding of the file count.
     """
@@ -106,7 +112,7 @@ def encoded_by_webllm(model: Model, texts: tuple[str, ...], *, largest: int = LA
     except NotKnownError as error:
         return Unknown(str(error), answer.places)
     blocks = {"truncation": bytes(file.truncation), "padding": bytes(file.padding)}
-    return _told(encode(msgspec.structs.replace(as_it_stands(file), added=added, ends=False, **blocks), texts), answer.places)
+    return Known(msgspec.structs.replace(as_it_stands(file), added=added, ends=False, **blocks), answer.places)
 
 
 def _told(found: Texts | Failed, places: tuple[Place, ...]) -> Answer[Encoded]:
