@@ -1,17 +1,20 @@
 """The smaller views: escapes, links, marker, annotations and text for terminals."""
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.analyze.records import Fix
+from bot.analyze.records import Fix, PromptChange, RenderedTemplate
 from bot.place import Place
-from bot.publish import escape, marker, words
+from bot.publish import escape, marker, prompted, words
 from bot.publish.annotations import annotations
+from bot.publish.comment import comment
 from bot.publish.links import Links
 from bot.publish.marker import Marker
+from bot.publish.summary import summary
 from bot.publish.text import text
 from tests import comparisons
 from tests.comparisons import BASE_SHA, HEAD_SHA, base, comparison, finding, head
@@ -214,3 +217,116 @@ def test_text_does_not_read_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
     assert text(comparisons.kimi_half_fix(), color=True) == before
     assert "\x1b[" in before
     assert "\x1b[" not in text(comparisons.kimi_half_fix(), color=False)
+
+
+def changed(probe: str, **fields: Any) -> PromptChange:
+    """A prompt that differs, of which only what matters is given."""
+    plain: dict[str, Any] = {
+        "folder": ".",
+        "template": "default",
+        "probe": probe,
+        "before_sha256": "1",
+        "after_sha256": "2",
+        "diff": "+x",
+        "way": "a",
+    }
+    return PromptChange(**(plain | fields))
+
+
+def rendered(**fields: Any) -> RenderedTemplate:
+    plain: dict[str, Any] = {"folder": ".", "template": "default", "rewritten": True, "conversations": 9, "differing": 3}
+    return RenderedTemplate(**(plain | fields))
+
+
+def said(*changes: PromptChange, of: tuple[RenderedTemplate, ...] = ()) -> list[str]:
+    return [block.said for block in prompted.blocks(comparison(prompts=changes, rendered=of))]
+
+
+def test_conversations_that_differ_in_one_way_are_one_block() -> None:
+    three = tuple(changed(name) for name in ("a", "b", "c"))
+    four = (*three, changed("d"))
+    assert said(*three) == ["`a`, `b` and `c`"]
+    assert said(*four) == ["`a`, `b` and 2 more"]
+    assert said(*four, of=(rendered(),)) == ["4 of 9 conversations (`a`, `b` and 2 more)"]
+    assert said(*four, of=(rendered(conversations=4),)) == ["every conversation"]
+    assert said(*four, of=(rendered(conversations=5, failing=1),)) == ["every conversation that renders"]
+    assert said(*three, changed("d", way="b", diff="-y")) == ["`a`, `b` and `c`", "`d`"]
+    assert said(*three, changed("d", diff="+x\n y")) == ["`a`, `b` and 2 more; here `a`"]
+    assert said(changed("a", way=""), changed("b", way="", diff="-y"), changed("c", way="")) == ["`a` and `c`", "`b`"]
+    assert said(changed("a"), changed("b", template="rag"), changed("c", folder="x")) == [
+        "`a` in the root folder",
+        "`b`, template `rag` in the root folder",
+        "`c` in `x/`",
+    ]
+
+
+def test_what_fails_is_told_first_and_in_words() -> None:
+    changes = (
+        changed("a"),
+        changed("b", before_sha256=None, before_error="TypeError: y", way=""),
+        changed("c", after_sha256=None, after_error="TemplateError: ``x`", way=""),
+        changed("d", after_sha256=None, after_error="TemplateError: ``x`", way=""),
+    )
+    assert said(*changes) == [
+        "`c` and `d` now fail: `TemplateError: ˋˋxˋ`",
+        "`b` renders now, and failed before: `TypeError: y`",
+        "`a`",
+    ]
+    record = comparison(prompts=changes, rendered=(rendered(),))
+    assert prompted.summary(record) == ("4 of 9 conversations", "2 now fail, 1 no longer fails")
+    plain = text(record, color=False, width=200)
+    assert (
+        "4 of 9 conversations rendered differently: 2 now fail, 1 no longer fails (the verbose text shows the diffs)\n" in plain
+    )
+    assert "\n  c and d now fail: TemplateError: ˋˋxˋ\n" in plain
+    many = comparison(prompts=tuple(changed(str(n), after_sha256=None, after_error=str(n), way="") for n in range(7)))
+    assert "\n  and 2 more\n" in text(many, color=False)
+    assert "and 2 more" not in text(many, color=False, verbose=True)
+
+
+def test_tokens_are_told_for_all_requests_or_by_block() -> None:
+    def longer(name: str, more: int | None, **fields: Any) -> PromptChange:
+        return changed(name, before_tokens=10, after_tokens=None if more is None else 10 + more, **fields)
+
+    assert said(longer("a", 14), longer("b", 14)) == ["`a` and `b`, +14 tokens"]
+    assert said(longer("a", 14), longer("b", -1)) == ["`a` and `b`, −1 to +14 tokens"]
+    assert said(longer("a", -1)) == ["`a`, −1 token"]
+    assert said(longer("a", 14), longer("b", None)) == ["`a` and `b`"]
+    assert said(longer("a", 0)) == ["`a`"]
+    every = (rendered(more_tokens=14),)
+    assert said(longer("a", 14), longer("b", 3, way="b"), of=every) == ["`a`", "`b`, +3 tokens"]
+    record = comparison(prompts=(longer("a", 14),), rendered=(*every, rendered(template="rag", differing=0)))
+    assert prompted.summary(record) == ("1 of 18 conversations", "+14 tokens on every request")
+    record = comparison(prompts=(longer("a", 14),), rendered=(*every, rendered(template="rag", more_tokens=13)))
+    assert prompted.summary(record)[1] == ""
+
+
+def test_a_cosmetic_change_is_one_line_unless_a_finding_tells_of_it() -> None:
+    same = rendered(differing=0)
+    sentence = "The text of the chat template changed; all 9 conversations render the same (cosmetic)."
+    assert prompted.cosmetic(comparison(rendered=(same,))) == (sentence,)
+    assert sentence in " ".join(text(comparison(rendered=(same,)), color=False).split())
+    assert sentence in summary(comparison(rendered=(same,)), LINKS)
+    assert sentence in comment(comparison(rendered=(same,), new=(finding(),)), links=LINKS)
+    told = finding(check="chat-template-changed", severity="note")
+    assert prompted.cosmetic(comparison(rendered=(same,), new=(told,))) == ()
+    others = ({"rewritten": False}, {"differing": 1}, {"unrendered": 1}, {"failing": 9})
+    assert prompted.cosmetic(comparison(rendered=tuple(rendered(**{"differing": 0, **each}) for each in others))) == ()
+    rag = rendered(differing=0, template="rag", failing=1, folder="x")
+    assert prompted.cosmetic(comparison(rendered=(same, rag)))[1] == (
+        "The text of the chat template `rag` in `x/` changed; all 8 conversations render the same (cosmetic), and 1 more fails before and after."
+    )
+
+
+def test_the_comment_shows_the_first_diffs_and_folds_the_others() -> None:
+    changes = (
+        *(changed(f"p{n}", way=str(n), diff=f"+{n}") for n in range(5)),
+        changed("f", after_sha256=None, after_error="E: x", diff="-gone", way=""),
+    )
+    said = comment(comparison(prompts=changes), links=LINKS)
+    assert said.index("`f` now fails: `E: x`.") < said.index("`p0`\n\n```diff\n+0") < said.index("`p1`")
+    assert said.index("`p1`") < said.index("<details><summary>3 more conversations</summary>") < said.index("`p2`")
+    assert "-gone" not in said
+    whole = summary(comparison(prompts=changes), LINKS)
+    assert "more conversations" not in whole
+    assert "`f` now fails: `E: x`\n\n```diff\n-gone\n```" in whole

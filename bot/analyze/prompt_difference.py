@@ -70,7 +70,7 @@ def _narrowed(lines: Iterable[str]) -> Iterator[str]:
             yield from _replaced(gone, come)
             gone, come = ([line[1:]], []) if line.startswith("-") else ([], [])
             if not gone:
-                yield line if len(line) <= _WHOLE else f"{line[:_WHOLE]}…"
+                yield line if len(line) <= _WHOLE + 1 else f"{line[: _WHOLE + 1]}…{'⏎' if line.endswith('⏎') else ''}"
     yield from _replaced(gone, come)
 
 
