@@ -8,6 +8,7 @@ from typing import Any
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.declared import Declared, by_text, declared, spelled
 from bot.analyze.model.folder import Model, fact
+from bot.analyze.model.prompting import probes_for, prompt
 from bot.analyze.model.templates import Template, in_force, place_of, sources
 from bot.analyze.model.tokens import TokenTable, tokens
 from bot.analyze.model.turns import role_strings
@@ -46,6 +47,7 @@ _CONVERSATIONS: tuple[tuple[list[dict[str, Any]], dict[str, Any]], ...] = (
     ([_USER], {"add_generation_prompt": True, "enable_thinking": False, "thinking": False}),
     ([_USER], {"add_generation_prompt": True, "enable_thinking": True, "thinking": True}),
 )
+_RARE_ROLES = ("developer", "tool")
 _MOST_TEMPLATES = 8
 _MOST_TOKENS = 200  # of those that went and have no brackets around them
 
@@ -81,7 +83,12 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     if sources(base).unread or (in_force(base) and not _written(base)):
         return  # whether base wrote a marker cannot be seen
     known = _words(_written(base))
-    fresh = [text for text in split if (old is None or text not in old.added) and text not in known and text in _words(written)]
+    words = _words(written)
+    fresh = [
+        text
+        for text in split
+        if (old is None or text not in old.added) and text not in known and text in words and not _of_role(head, text)
+    ]
     if fresh and (_are_tokens(head, after.value) or (old is not None and _are_tokens(base, old))):
         for template, texts in _by_template(written, fresh):
             yield Seen(
@@ -117,13 +124,14 @@ def _lost(base: Model, head: Model, texts: list[str]) -> Iterator[Seen]:
 def _written(model: Model) -> tuple[tuple[Template, str], ...]:
     """What each template in force writes around turns, thinking and calls, as far as it can be rendered."""
     strings = role_strings(model)
-    shown: list[tuple[Template, str]] = []
+    written: list[tuple[Template, str]] = []
     for template in in_force(model)[:_MOST_TEMPLATES]:
-        prompts = (render(template.text, messages, strings, variables).text for messages, variables in _CONVERSATIONS)
-        text = "\n".join(prompt for prompt in prompts if prompt)
+        prompts = [render(template.text, messages, strings, variables).text for messages, variables in _CONVERSATIONS]
+        prompts += [prompt(model, template, probe).text for probe in probes_for(template)]
+        text = "\n".join(dict.fromkeys(shown for shown in prompts if shown))
         if text:
-            shown.append((template, text))
-    return tuple(shown)
+            written.append((template, text))
+    return tuple(written)
 
 
 def _words(written: tuple[tuple[Template, str], ...]) -> set[str]:
@@ -147,11 +155,16 @@ def _are_tokens(model: Model, table: TokenTable) -> bool:
     return any(word in table.added and word not in roles for word in _words(_written(model)))
 
 
+def _of_role(model: Model, text: str) -> bool:
+    """Whether a marker is only made of the name of a role that few conversations have: `'<|' + message.role + '|>'` makes one of any."""
+    return any(role in text for role in _RARE_ROLES) and not any(text in template.text for template in in_force(model))
+
+
 def _by_template(written: tuple[tuple[Template, str], ...], texts: list[str]) -> Iterator[tuple[Template, list[str]]]:
     """The first template that writes each marker."""
     left = set(texts)
-    for template, prompt in written:
-        here = [text for text in texts if text in left and text in prompt]
+    for template, shown in written:
+        here = [text for text in texts if text in left and text in shown]
         left.difference_update(here)
         if here:
             yield template, here
