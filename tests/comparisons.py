@@ -244,6 +244,8 @@ def template_change() -> Comparison:
                     way="f" * 16,
                     before_tokens=number + 9,
                     after_tokens=number + 31,
+                    removed_ids=(),
+                    added_ids=(1, 9690, 198),
                 )
                 for number, probe in enumerate(probes)
             ),

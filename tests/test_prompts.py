@@ -10,8 +10,8 @@ import transformers
 from transformers import AutoTokenizer
 
 from bot.analyze.model.prompting import probes_for, taken
-from bot.analyze.prompt_difference import diff, way
-from bot.analyze.prompt_lengths import LETTERS, Room, lengths
+from bot.analyze.prompt_difference import Parts, diff, parts, way
+from bot.analyze.prompt_ids import LETTERS, Room, ids
 from bot.analyze.prompts import Prompts, prompts
 from bot.analyze.records import PromptChange, RenderedTemplate, Unchecked
 from bot.probe import Probe
@@ -175,25 +175,37 @@ def test_what_did_not_end_is_counted_apart() -> None:
 def test_tokens_are_those_of_the_library(tmp_path: Path) -> None:
     transformers.logging.set_verbosity(50)
     later = CHATML.replace("assistant\n", "assistant\n<think>\n\n</think>\n")
-    really: list[dict[str, int]] = []
+    really: list[dict[str, list[int]]] = []
     probes = probes_for(_template(CHATML))
     for side, template in (("base", CHATML), ("head", later)):
         for name, content in chatml(template).items():
             (tmp_path / side).mkdir(exist_ok=True)
             (tmp_path / side / name).write_bytes(content.encode() if isinstance(content, str) else content)
         tokenizer: Any = AutoTokenizer.from_pretrained(tmp_path / side, local_files_only=True)
-        really.append({p.name: _length(tokenizer, p) for p in probes})
+        really.append({p.name: _ids(tokenizer, p) for p in probes})
     found = compared(CHATML, later)
     assert found.changes
     for change in found.changes:
-        assert (change.before_tokens, change.after_tokens) == (really[0][change.probe], really[1][change.probe])
-    more = {really[1][change.probe] - really[0][change.probe] for change in found.changes}
+        old, new = (side[change.probe] for side in really)
+        assert (change.before_tokens, change.after_tokens) == (len(old), len(new))
+        assert change.removed_ids == ()
+        assert change.added_ids == tuple(new[len(old) :])
+    more = {len(change.added_ids or ()) for change in found.changes}
     assert [row.more_tokens for row in found.templates] == [more.pop()]
     assert more == set()
 
 
-def _length(tokenizer: Any, probe: Probe) -> int:
-    return len(tokenizer.apply_chat_template([*probe.messages], tokenize=True, **probe.variables)["input_ids"])
+def _ids(tokenizer: Any, probe: Probe) -> list[int]:
+    return list(tokenizer.apply_chat_template([*probe.messages], tokenize=True, **probe.variables)["input_ids"])
+
+
+def test_ids_that_go_and_come_are_told_in_their_order() -> None:
+    assert parts([1, 2, 3, 4, 5], [1, 9, 3, 5, 6]) == Parts((2, 4), (9, 6))
+    assert parts([1], [1]) == Parts((), ())
+    assert parts([1, 2] * 500 + [3], [2, 1] * 500 + [4]) == Parts()
+    found = compared(CHATML, CHATML.replace("assistant\n", "assistant\n" + "\n" * 65 + "a" * 65))
+    assert {change.added_ids for change in found.changes} == {None}
+    assert None not in {change.after_tokens for change in found.changes}
 
 
 def test_requests_that_do_not_all_grow_alike_have_no_common_number() -> None:
@@ -215,7 +227,7 @@ def test_tokens_are_counted_while_there_is_room() -> None:
 
 def test_texts_that_are_too_long_have_no_length() -> None:
     base, head = (model(chatml(CHATML), side) for side in ("base", "head"))
-    before, after = lengths(base, head, ["x" * 200_000, "a", "y" * 149_999, "b"], Room())
+    before, after = ids(base, head, ["x" * 200_000, "a", "y" * 149_999, "b"], Room())
     assert set(before) == set(after) == {"a", "y" * 149_999}
 
 

@@ -301,6 +301,15 @@ def test_tokens_are_told_for_all_requests_or_by_block() -> None:
     assert prompted.summary(record)[1] == ""
 
 
+def test_the_ids_that_go_and_come_are_told_where_they_are_the_same_few() -> None:
+    one, other = {"removed_ids": (1,), "added_ids": (2, 3)}, {"removed_ids": (), "added_ids": (2,)}
+    assert said(changed("a", **one), changed("b", **one)) == ["`a` and `b`, ids `−1 +2 +3`"]
+    assert said(changed("a", **other, before_tokens=1, after_tokens=2)) == ["`a`, +1 token, id `+2`"]
+    assert said(changed("a", **one), changed("b", **other)) == ["`a` and `b`"]
+    assert said(changed("a", removed_ids=(), added_ids=tuple(range(9)))) == ["`a`"]
+    assert said(changed("a", removed_ids=(), added_ids=())) == ["`a`"]
+
+
 def test_a_cosmetic_change_is_one_line_unless_a_finding_tells_of_it() -> None:
     same = rendered(differing=0)
     sentence = "The text of the chat template changed; all 9 conversations render the same (cosmetic)."

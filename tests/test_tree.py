@@ -22,7 +22,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("bot.analyze.model",),
     ("bot.analyze.rules",),  # what several engines share
     ("bot.analyze.engines",),
-    ("bot.analyze.effects", "bot.analyze.prompt_lengths", "bot.analyze.prompts"),
+    ("bot.analyze.effects", "bot.analyze.prompt_ids", "bot.analyze.prompts"),
     ("bot.analyze.checks",),
     ("bot.analyze.comparison", "bot.analyze.unread", "bot.analyze.jail", "bot.analyze.proving", "bot.analyze.prover"),
     (

@@ -12,7 +12,7 @@ from bot.analyze.engines.choice import Chosen, compared, named
 from bot.analyze.model.discovery import Pair, nothing, pairs
 from bot.analyze.model.folder import Model
 from bot.analyze.model.reader import Reader
-from bot.analyze.prompt_lengths import Room
+from bot.analyze.prompt_ids import Room
 from bot.analyze.prompts import Prompts, prompts
 from bot.analyze.records import Claim, Comparison, EngineChange, Finding, Unchecked
 from bot.analyze.unread import left_out, unjudged, unread, untold

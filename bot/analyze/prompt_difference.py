@@ -3,14 +3,16 @@
 import difflib
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from bot.probe import Probe
 
+T = TypeVar("T", bound=Hashable)
 MOST_LINES = 60
 # Lines of each prompt that are compared, in a long one from shortly before the first difference on, and letters of such a line: a template may print
 # millions, and comparing takes time by the square.
@@ -101,36 +103,47 @@ def way(before: str, after: str, probe: Probe) -> str:
         return ""
     said = _said(probe)
     old, new = (_WORD.findall(said.sub(_SAID, text) if said else text) for text in (before, after))
+    found = _pieces(old, new)
+    if found is None:
+        return ""
+    parts = {(_last(old[:at]), "".join(gone), "".join(come)) for at, gone, come in found}
+    return hashlib.sha256(msgspec.json.encode(sorted(parts))).hexdigest()[:16]
+
+
+class Parts(msgspec.Struct, frozen=True):
+    """The ids that are taken away and those that are put in, in their order; None where they are not told."""
+
+    removed: tuple[int, ...] | None = None
+    added: tuple[int, ...] | None = None
+
+
+def parts(before: Sequence[int], after: Sequence[int]) -> Parts:
+    """How two lists of ids differ, as far as that takes no long time."""
+    found = _pieces(before, after)
+    if found is None:
+        return Parts()
+    return Parts(tuple(n for _, gone, _ in found for n in gone), tuple(n for _, _, come in found for n in come))
+
+
+def _pieces(old: Sequence[T], new: Sequence[T]) -> list[tuple[int, Sequence[T], Sequence[T]]] | None:
+    """Where something is taken away or put in, and what; None where that takes too long."""
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
-    front, old, new = old[:start], old[start : len(old) - end], new[start : len(new) - end]
-    if _pairs(old, new) > _MOST_PAIRS:
-        return ""
-    parts = sorted(set(_parts(front, old, new)))
-    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
+    old, new = old[start : len(old) - end], new[start : len(new) - end]
+    counts = Counter(new)
+    if sum(counts[each] for each in old) > _MOST_PAIRS:
+        return None
+    codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [(start + i, old[i:j], new[k:m]) for kind, i, j, k, m in codes if kind != "equal"]
 
 
-def _parts(front: list[str], old: list[str], new: list[str]) -> Iterator[tuple[str, str, str]]:
-    """The word in front, what is taken away and what is put in instead."""
-    for kind, i, j, k, m in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind != "equal":
-            yield _last(old[:i]) or _last(front), "".join(old[i:j]), "".join(new[k:m])
-
-
-def _last(words: list[str]) -> str:
+def _last(words: Sequence[str]) -> str:
     return next((word for word in reversed(words) if not word.isspace()), "")
 
 
-def _common(old: list[str], new: list[str]) -> int:
-    """How many words both begin with."""
+def _common(old: Sequence[T], new: Sequence[T]) -> int:
+    """How many words or ids both begin with."""
     return next((i for i, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), min(len(old), len(new)))
-
-
-def _pairs(old: list[str], new: list[str]) -> int:
-    counts: dict[str, int] = {}
-    for word in new:
-        counts[word] = counts.get(word, 0) + 1
-    return sum(counts.get(word, 0) for word in old)
 
 
 def _said(probe: Probe) -> re.Pattern[str] | None:

@@ -8,12 +8,14 @@ from bot.analyze.model.folder import Model
 from bot.analyze.model.prompt_change import RARER, VARIATIONS, as_read, changes
 from bot.analyze.model.prompting import probes_for, prompt, taken
 from bot.analyze.model.templates import Template
-from bot.analyze.prompt_difference import diff, way
-from bot.analyze.prompt_lengths import Lengths, Room, lengths
+from bot.analyze.prompt_difference import Parts, diff, parts, way
+from bot.analyze.prompt_ids import Ids, Room, ids
 from bot.analyze.records import PromptChange, RenderedTemplate, Unchecked
 from bot.analyze.render import Prompt
 from bot.probe import Probe
 
+# Ids that are told of one difference.
+_MOST_IDS = 64
 # Letters of all differences of a folder.
 _MOST_SHOWN = 1 << 19
 
@@ -54,12 +56,13 @@ def prompts(base: Model, head: Model, asked: tuple[Probe, ...], unchecked: list[
     unchecked.extend(_untold(head, row) for row in rows if row.unrendered)
     differing = [row for row in rows if row.differs]
     room = room or Room()
-    before, after = _lengths(base, head, differing, unchecked, room)
+    before, after = _ids(base, head, differing, unchecked, room)
     found, left = list[PromptChange](), min(_MOST_SHOWN, room.shown)
     for row in differing:
         shown = diff(_told(row.old), _told(row.new)) if left > 0 else "… not shown, for others are too long"
         left -= len(shown)
         room.shown -= len(shown)
+        changed = _changed_ids(row, before, after)
         found.append(
             PromptChange(
                 folder=base.name,
@@ -71,8 +74,10 @@ def prompts(base: Model, head: Model, asked: tuple[Probe, ...], unchecked: list[
                 before_error=_error(row.old),
                 after_error=_error(row.new),
                 way="" if row.old.text is None or row.new.text is None else way(row.old.text, row.new.text, row.probe),
-                before_tokens=before.get(row.old.text or ""),
-                after_tokens=after.get(row.new.text or ""),
+                before_tokens=_length(row.old, before),
+                after_tokens=_length(row.new, after),
+                removed_ids=changed.removed,
+                added_ids=changed.added,
             )
         )
     names = dict.fromkeys(row.after.name for row in rows)
@@ -108,18 +113,18 @@ def _untold(head: Model, row: _Both) -> Unchecked:
     return Unchecked(kind="check", id="prompts", folder=head.name, reason=reason, places=(place,))
 
 
-def _lengths(base: Model, head: Model, rows: list[_Both], unchecked: list[Unchecked], room: Room) -> tuple[Lengths, Lengths]:
+def _ids(base: Model, head: Model, rows: list[_Both], unchecked: list[Unchecked], room: Room) -> tuple[Ids, Ids]:
     """The tokens of the prompts that differ; counting that breaks is said, and hinders nothing else."""
     texts = [text for row in rows for text in (row.old.text, row.new.text) if text]
     try:
-        return lengths(base, head, texts, room)
+        return ids(base, head, texts, room)
     except Exception as error:  # noqa: BLE001 - as for predictions
         reason = f"counting the tokens of prompts broke: {type(error).__name__}: {error}"
         unchecked.append(Unchecked(kind="check", id="prompts", folder=head.name, reason=reason))
         return {}, {}
 
 
-def _template(folder: str, rows: list[_Both], before: Lengths, after: Lengths) -> RenderedTemplate:
+def _template(folder: str, rows: list[_Both], before: Ids, after: Ids) -> RenderedTemplate:
     compared = [row for row in rows if not row.unrendered]
     # A conversation that fails on a side is no request that got longer.
     requests = [
@@ -138,12 +143,24 @@ def _template(folder: str, rows: list[_Both], before: Lengths, after: Lengths) -
     )
 
 
-def _more(row: _Both, before: Lengths, after: Lengths) -> int | None:
+def _more(row: _Both, before: Ids, after: Ids) -> int | None:
     """By how many tokens a prompt got longer; where its text is the same its length is as well, and it is not looked at more closely."""
     if not row.differs:
         return 0
-    old, new = before.get(row.old.text or ""), after.get(row.new.text or "")
+    old, new = _length(row.old, before), _length(row.new, after)
     return None if old is None or new is None else new - old
+
+
+def _length(prompt: Prompt, known: Ids) -> int | None:
+    ids = known.get(prompt.text or "")
+    return None if ids is None else len(ids)
+
+
+def _changed_ids(row: _Both, before: Ids, after: Ids) -> Parts:
+    """The ids that are taken away and put in; none where they are not known, or too many."""
+    old, new = before.get(row.old.text or ""), after.get(row.new.text or "")
+    found = Parts() if old is None or new is None else parts(old, new)
+    return found if len(found.removed or ()) + len(found.added or ()) <= _MOST_IDS else Parts()
 
 
 def _error(prompt: Prompt) -> str:

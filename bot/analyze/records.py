@@ -95,7 +95,7 @@ class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
 
     `before_error` and `after_error` are the exception of a side that fails, and its message. Conversations of one template with an equal `way`
     differ in the same way, apart from what is said in them; "" where that is not known. `before_tokens` and `after_tokens` are the lengths of the prompts in tokens of
-    the newest transformers, None where they are not known.
+    the newest transformers, None where they are not known; `removed_ids` and `added_ids` are the ids that go and come, None also where they are many.
     """
 
     folder: str
@@ -109,6 +109,8 @@ class PromptChange(msgspec.Struct, frozen=True, kw_only=True):
     way: str = ""
     before_tokens: int | None = None
     after_tokens: int | None = None
+    removed_ids: tuple[int, ...] | None = None
+    added_ids: tuple[int, ...] | None = None
 
 
 class RenderedTemplate(msgspec.Struct, frozen=True, kw_only=True):

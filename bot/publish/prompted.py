@@ -8,6 +8,8 @@ from bot.publish import words
 from bot.publish.escape import quoted, shorten
 
 _NAMED = 3
+_MOST_IDS = 8
+_MINUS = "\N{MINUS SIGN}"
 _NAME, _ERROR = 60, 300
 _SAID_BY = "chat-template-changed"
 """The check whose finding says that a change is cosmetic."""
@@ -101,10 +103,8 @@ def _block(changes: Sequence[PromptChange], comparison: Comparison, *, several: 
         )
         why = f": {quoted(shorten(error, _ERROR))}" if error else ""
         return Block(f"{_names(changes)}{about} {said}{why}", first.diff, len(changes), fails, works)
-    longer = _tokens(changes, comparison)
-    return Block(
-        f"{_which(changes, comparison)}{about}{f', {longer}' if longer else ''}{_shown(changes)}", first.diff, len(changes)
-    )
+    tokens = "".join(f", {each}" for each in (_tokens(changes, comparison), _ids(changes)) if each)
+    return Block(f"{_which(changes, comparison)}{about}{tokens}{_shown(changes)}", first.diff, len(changes))
 
 
 def _which(changes: Sequence[PromptChange], comparison: Comparison) -> str:
@@ -145,6 +145,16 @@ def _tokens(changes: Iterable[PromptChange], comparison: Comparison) -> str:
     return _signed(known[0]) if len(known) == 1 else f"{_signed(known[0]).partition(' ')[0]} to {_signed(known[-1])}"
 
 
+def _ids(changes: Sequence[PromptChange]) -> str:
+    """The ids that go and come in every conversation of a block, where these are the same few."""
+    gone, come = changes[0].removed_ids or (), changes[0].added_ids or ()
+    same = all((each.removed_ids, each.added_ids) == (changes[0].removed_ids, changes[0].added_ids) for each in changes)
+    if not same or not 0 < len(gone) + len(come) <= _MOST_IDS:
+        return ""
+    signed = [*(f"{_MINUS}{number}" for number in gone), *(f"+{number}" for number in come)]
+    return f"ids {quoted(' '.join(signed))}" if len(signed) > 1 else f"id {quoted(signed[0])}"
+
+
 def _more(change: PromptChange) -> int | None:
     known = change.before_tokens is not None and change.after_tokens is not None
     return (change.after_tokens or 0) - (change.before_tokens or 0) if known else None
@@ -157,5 +167,5 @@ def _on_every_request(comparison: Comparison) -> int | None:
 
 def _signed(number: int) -> str:
     """`+14 tokens`, `−1 token`."""
-    sign = {True: "+", False: "\N{MINUS SIGN}"}[number > 0] if number else "±"
+    sign = {True: "+", False: _MINUS}[number > 0] if number else "±"
     return f"{sign}{words.plural(abs(number), 'token')}"

@@ -1,6 +1,7 @@
-"""How many tokens prompts have before and after a change, as far as that can be told in short time."""
+"""Which tokens prompts have before and after a change, as far as that can be told in short time."""
 
 from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 import msgspec
 
@@ -14,8 +15,8 @@ BYTES, LETTERS = 64 << 20, 1_000_000
 SHOWN = 4 << 20
 # Letters of the prompts of one folder, both sides together.
 _LONGEST = 150_000
-Lengths = Mapping[str, int]
-"""The number of tokens of a prompt by its text, for those that are known."""
+Ids: TypeAlias = Mapping[str, tuple[int, ...]]
+"""The ids of prompts by their texts, for those that are known."""
 
 
 class Room(msgspec.Struct):
@@ -26,8 +27,8 @@ class Room(msgspec.Struct):
     shown: int = SHOWN
 
 
-def lengths(base: Model, head: Model, texts: Iterable[str], room: Room) -> tuple[Lengths, Lengths]:
-    """The lengths of prompts in the tokenizers that the newest transformers makes of base and of head; nothing where they cannot be told.
+def ids(base: Model, head: Model, texts: Iterable[str], room: Room) -> tuple[Ids, Ids]:
+    """The ids of prompts in the tokenizers that the newest transformers makes of base and of head; nothing where they cannot be told.
 
     A tokenizer is given the prompts of the other side as well: where it is the same on both sides, it is loaded once.
     """
@@ -49,6 +50,6 @@ def _fitting(texts: Iterable[str], letters: int) -> Iterable[str]:
             yield text
 
 
-def _of(model: Model, texts: tuple[str, ...]) -> Lengths:
+def _of(model: Model, texts: tuple[str, ...]) -> Ids:
     found = transformers.prompt_tokens(model, transformers.VERSIONS[-1], texts)
-    return {text: len(tokens) for text, tokens in found.value.items()} if isinstance(found, Known) else {}
+    return {text: tuple(token.id for token in tokens) for text, tokens in found.value.items()} if isinstance(found, Known) else {}
