@@ -17,7 +17,7 @@ from bot.analyze.render import Prompt, Renders, examined, render
 from bot.analyze.rules.loaded import Loaded, Refused, loaded
 from bot.analyze.rules.template_fields import FILES_SINCE, WITH_TOOLS, text
 from bot.analyze.tables import parts
-from bot.answer import Answer, Known, Unknown
+from bot.answer import Answer, Known, Missing, Unknown
 from bot.probe import Probe
 
 Tokens: TypeAlias = dict[str, Any]
@@ -122,16 +122,6 @@ def text_for(model: Model, version: str, probe: Probe) -> Answer[str | None]:
     return Unknown("the chat template is no text") if found == NO_TEXT else Known(None)
 
 
-def read_names(template: str) -> frozenset[str]:
-    """Every name that a template reads, those that it sets itself included; none where it does not parse."""
-    found = examined(template, _names)
-    return frozenset() if isinstance(found, Prompt) else found
-
-
-def _names(root: nodes.Template) -> frozenset[str]:
-    return frozenset(name.name for name in root.find_all(nodes.Name) if name.ctx == "load")
-
-
 def rendered(model: Model, version: str, probe: Probe) -> Prompt | Unknown:
     """The prompt of a conversation, for a tokenizer that loads."""
     template = chosen(model, version, probe)
@@ -147,12 +137,31 @@ def applied(model: Model, version: str, template: str, probe: Probe) -> Prompt |
     if not probe.messages:
         broken = None if parts(version) >= _COMPILES_LATE else examined(template, bool)
         return broken if isinstance(broken, Prompt) else render(template, (), {}, dialect=dialect(version))
-    tokens, listed = tokens_of(model, version), dialect(version).lists_additional
-    if not isinstance(tokens, Known) and (missing := unsettled(model, template, probe.variables, listed=listed)):
-        why = tokens.reason if isinstance(tokens, Unknown) else "nothing states it"
-        return Unknown(f"the template is given {missing}, and which token that is is not known: {why}", tokens.places)
-    given: Mapping[str, Any] = tokens.value if isinstance(tokens, Known) else {}
-    return _clash(template, given) or render(template, probe.messages, given, probe.variables, dialect(version))
+    tokens = tokens_of(model, version)
+    if not isinstance(tokens, Known):
+        return _without_tokens(model, version, template, probe, tokens)
+    return _clash(template, tokens.value) or render(template, probe.messages, tokens.value, probe.variables, dialect(version))
+
+
+def _without_tokens(model: Model, version: str, template: str, probe: Probe, tokens: Missing | Unknown) -> Prompt | Unknown:
+    """The prompt where the tokens are not known: that of a template that reads no name which may be a token's."""
+    objects = (model.mapping(file).get(key) for file in _STATING for key in _OBJECTS)
+    stated = {name for each in objects if isinstance(each, dict) for name in cast("dict[str, Any]", each)}
+    read = examined(template, _names)
+    if isinstance(read, Prompt) and read.kind != "syntax":
+        return read
+    names = (frozenset[str]() if isinstance(read, Prompt) else read) - probe.variables.keys() | {*_OF_FUNCTION, *_OF_TEMPLATE}
+    listed = {_ADDITIONAL} if dialect(version).lists_additional else set[str]()
+    missing = min((name for name in names if name.endswith("_token") or name in stated | listed), default="")
+    if not missing:
+        return render(template, probe.messages, {}, probe.variables, dialect(version))
+    why = tokens.reason if isinstance(tokens, Unknown) else "nothing states it"
+    return Unknown(f"the template is given {missing}, and which token that is is not known: {why}", tokens.places)
+
+
+def _names(root: nodes.Template) -> frozenset[str]:
+    """Every name that a template reads, those that it sets itself included."""
+    return frozenset(name.name for name in root.find_all(nodes.Name) if name.ctx == "load")
 
 
 def _clash(template: str, tokens: Mapping[str, Any]) -> Prompt | None:
@@ -163,17 +172,6 @@ def _clash(template: str, tokens: Mapping[str, Any]) -> Prompt | None:
     broken = None if outer else examined(template, bool)
     error = f"TypeError: the token {outer or inner} has the name of an argument"
     return broken if isinstance(broken, Prompt) else Prompt(None, error, "failed", "TypeError")
-
-
-def unsettled(model: Model, template: str, variables: Mapping[str, Any], *, listed: bool = True) -> str:
-    """A name that a template reads, or that stands in the way, and that may be a token of a tokenizer of which nothing is known; "" for none.
-
-    `listed` says that the version hands over additional_special_tokens.
-    """
-    objects = (model.mapping(file).get(key) for file in _STATING for key in _OBJECTS)
-    stated = {name for each in objects if isinstance(each, dict) for name in cast("dict[str, Any]", each)}
-    names = sorted((read_names(template) - variables.keys()) | {*_OF_FUNCTION, *_OF_TEMPLATE})
-    return next((name for name in names if name.endswith("_token") or name in stated or (listed and name == _ADDITIONAL)), "")
 
 
 def renders(model: Model, version: str, probes: tuple[Probe, ...]) -> Renders:
