@@ -98,6 +98,8 @@ def _trials() -> Iterator[_Trial]:
         for role in _ROLES:
             null = _with(role, content=None)._replace(dialect=version)
             yield _Trial("null", f"{role} messages of null", null, _with(role, content=WORD)._replace(dialect=version), _NONE)
+        thought = _with("assistant", reasoning_content=None)._replace(dialect=version)
+        yield _Trial("null", "reasoning of null", thought, _with("assistant")._replace(dialect=version), _NONE)
         called, empty = (Calling((_USER, {**_CALLING, "content": text}, _ANSWER), _tools(), version) for text in (None, ""))
         yield _Trial("null", "tool calls", called, empty, _NONE)
     usual = Calling((_USER,), _tools())
@@ -161,7 +163,7 @@ def _seen(head: Model, template: Template, found: list[_Trial], severity: Severi
     group, labels = found[0].group, listed(dict.fromkeys(trial.label for trial in found))
     title = {
         "parts": f"The chat template prints content that is no text as Python writes it: {labels}",
-        "null": f"The chat template prints `None` for content that is null: {labels.replace(' of null', '')}",
+        "null": f"The chat template prints `None` for what is null: {labels.replace(' of null', '')}",
         "tools": f"The chat template prints tools as Python writes them: {labels}",
     }[group]
     only_old = group == "null" and all(trial.given.dialect == OLD for trial in found)

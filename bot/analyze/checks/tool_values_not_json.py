@@ -1,7 +1,7 @@
 """Argument values of tool calls are not printed as JSON, as they were."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from bot.analyze.checks.check import Check, Seen
@@ -45,15 +45,20 @@ _PLAIN = "qxplain"  # what stands in the same place to count what the template w
 _QUOTING = f'{WORD}"{WORD}'
 _BEFORE, _AFTER = 4, 1  # characters beside a value that are the same on both sides where only its quotes went
 _MOST = 3
+_MOST_SHAPES = 3
 
 
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Render calls with each kind of value on both sides."""
     for old, new in of_calls(base, head):
-        plain = _prompts(base, old, head, new, _PLAIN)
-        python = [kind.shown for kind in _KINDS if _in_python(kind, plain, _prompts(base, old, head, new, kind.value))]
-        bare = [] if python else _bare(_prompts(base, old, head, new, WORD), _prompts(base, old, head, new, _QUOTING))
-        changes = python or bare
+        every = _prompts(base, old, head, new, _PLAIN)
+        shown = [i for i, (before, after) in enumerate(every) if before and _PLAIN in after]
+        shapes = sorted(shown, key=lambda i: _PLAIN not in every[i][0])[:_MOST_SHAPES]  # first those that base printed as well
+        if not shapes:
+            continue
+        plain = tuple(every[i] for i in sorted(shapes))
+        python = [kind.shown for kind in _KINDS if _in_python(kind, plain, _prompts(base, old, head, new, kind.value, shapes))]
+        changes = python or _bare(*(_prompts(base, old, head, new, text, shapes) for text in (WORD, _QUOTING)))
         if changes:
             spelled = listed([f"{value(after)} for {value(before)}" for before, after in changes[:_MOST]])
             yield Seen(
@@ -63,10 +68,12 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
             )
 
 
-def _prompts(base: Model, old: Template, head: Model, new: Template, given: Any) -> tuple[tuple[str, str], ...]:
-    """The prompts of base and head with a value, for each shape of a call; "" for one that was not rendered."""
+def _prompts(
+    base: Model, old: Template, head: Model, new: Template, given: Any, shapes: Collection[int] | None = None
+) -> tuple[tuple[str, str], ...]:
+    """The prompts of base and head with a value, for shapes of a call; "" for one that was not rendered."""
     arguments = {KEY: given}
-    pairs = zip(called(base, old, arguments), called(head, new, arguments), strict=True)
+    pairs = zip(called(base, old, arguments, shapes), called(head, new, arguments, shapes), strict=True)
     return tuple((before.text or "", after.text or "") for before, after in pairs)
 
 
@@ -82,7 +89,6 @@ def _in_python(kind: _Kind, plain: tuple[tuple[str, str], ...], given: tuple[tup
         and not more(python, before, usual_before)
         and (more(json, before, usual_before) or (bool(before) and _PLAIN not in usual_before))
         for (usual_before, usual_after), (before, after) in zip(plain, given, strict=True)
-        if _PLAIN in usual_after
     )
 
 

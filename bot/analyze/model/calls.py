@@ -1,6 +1,6 @@
 """Calls of tools as clients send them, and the templates of two revisions that render them."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from bot.analyze.environment import NEWEST, Dialect, dialect
@@ -58,10 +58,14 @@ def calling(arguments: Any) -> tuple[Calling, ...]:
     )
 
 
-def called(model: Model, template: Template, arguments: Any) -> tuple[Prompt, ...]:
-    """What a template makes of a call, shape by shape."""
+def called(model: Model, template: Template, arguments: Any, shapes: Collection[int] | None = None) -> tuple[Prompt, ...]:
+    """What a template makes of a call, shape by shape; of all, or of those whose places in `calling` are given."""
     strings = role_strings(model)
-    return tuple(render(template.text, each.messages, strings, each.variables, each.dialect) for each in calling(arguments))
+    return tuple(
+        render(template.text, each.messages, strings, each.variables, each.dialect)
+        for i, each in enumerate(calling(arguments))
+        if shapes is None or i in shapes
+    )
 
 
 def of_calls(base: Model, head: Model) -> Iterator[tuple[Template, Template]]:
