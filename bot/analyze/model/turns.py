@@ -43,6 +43,7 @@ _TOOLS = [
         },
     }
 ]
+_DOCUMENTS = [{"title": "Sky", "text": "It is blue."}]
 
 
 class Turns(msgspec.Struct, frozen=True):
@@ -78,7 +79,7 @@ def turns(model: Model) -> tuple[Turns, ...]:
 
 def _turns(model: Model, template: Template) -> Turns:
     strings = role_strings(model)
-    prompt = render(template.text, _TURNS, strings)
+    prompt = _rendered(template, strings)
     if prompt.text is None:
         return Turns(template, unknown=_why(prompt))
     between = _between(prompt.text, REPLY, SECOND)
@@ -102,6 +103,15 @@ def _turns(model: Model, template: Template) -> Turns:
     closing = set() if by_role else {*ends, following}
     openers = tuple(t for t in dict.fromkeys(opened) if t not in closing and t not in strings.values())
     return Turns(template, ends, run, openers, by_role)
+
+
+def _rendered(template: Template, strings: Mapping[str, str]) -> Prompt:
+    """The conversation by itself; where that fails, with tools and documents, which named templates may need."""
+    plain = render(template.text, _TURNS, strings)
+    if plain.text is not None or plain.kind in ("limits", "syntax"):
+        return plain
+    helped = render(template.text, _TURNS, strings, {"tools": _TOOLS, "documents": _DOCUMENTS})
+    return plain if helped.text is None else helped
 
 
 def _opening(text: str, markers: list[str], ends: Iterable[str]) -> list[str]:
