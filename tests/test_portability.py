@@ -5,92 +5,38 @@ the same templates of one line (see tests/portability_examples.py), and the gold
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import Any
 
-import minijinja
 import pytest
-from jinja2 import nodes
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-from jinja2.visitor import NodeTransformer
 
 from bot.analyze.environment import NEWEST, environment
 from bot.analyze.model.templates import in_force
 from bot.analyze.probes import CORE
 from bot.analyze.render import Prompt, render
 from bot.analyze.rules import portability_readers as known
-from bot.analyze.rules.portability import Use, found, uses
+from bot.analyze.rules.portability import Use, uses
 from bot.analyze.rules.portability_readers import READERS, Construct, Reader
-from tests import javascript
 from tests.conftest import SHARED
 from tests.models import model_of
 from tests.oracles import test_chat_templates as stored_templates
 from tests.portability_examples import CONTEXT, examples
+from tests.portability_runs import (
+    Answers,
+    Question,
+    answers,
+    by_javascript,
+    by_jinja,
+    by_minijinja,
+    by_old_transformers,
+    instrumented,
+    recorded,
+)
 
 # An escape that Python knows no meaning of is kept as it stands, with a warning.
 pytestmark = [pytest.mark.filterwarnings("ignore:invalid escape:DeprecationWarning"), pytest.mark.xdist_group("portability")]
 EXAMPLES = examples(known.FILTERS, known.TESTS, known.METHODS)
-RUNS = Path(__file__).parent / "engine_runs/portability.json"
 TOKENS = stored_templates.TOKENS
-Question = tuple[str, Mapping[str, Any]]
-Answers = list[str | None]
-"""The error of each question, None where there is a prompt."""
-
-
-def refuse(message: str) -> NoReturn:
-    raise ValueError(message)
-
-
-def now(form: str) -> str:
-    return form
-
-
-def _answers(questions: list[Question], render_one: Callable[[str, Mapping[str, Any]], str]) -> Answers:
-    said: Answers = []
-    for text, context in questions:
-        try:
-            render_one(text, json.loads(json.dumps(context)))
-            said.append(None)
-        except Exception as error:  # noqa: BLE001 - whatever a reader raises is its refusal
-            said.append(f"{type(error).__name__}: {error}")
-    return said
-
-
-def by_minijinja(questions: list[Question], *, with_functions: bool = True) -> Answers:
-    env = cast("Any", minijinja).Environment(pycompat=True)
-    env.trim_blocks = env.lstrip_blocks = True
-    env.add_global("raise_exception", refuse)
-    if with_functions:
-        env.add_global("strftime_now", now)
-    return _answers(questions, lambda text, context: env.render_str(text, **context))
-
-
-def by_jinja(questions: list[Question], *, with_functions: bool = True, extensions: tuple[Any, ...] = ()) -> Answers:
-    """Jinja as its users set it up: with few extensions or functions."""
-    env = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=extensions)
-    env.filters["tojson"] = environment(guarded=True).filters["tojson"]
-    globals_ = cast("dict[str, Any]", env.globals)
-    globals_.update({"raise_exception": refuse, **({"strftime_now": now} if with_functions else {})})
-    return _answers(questions, lambda text, context: env.from_string(text).render(context))
-
-
-def by_old_transformers(questions: list[Question]) -> Answers:
-    """As 4.43 to 4.44 do: with the generation tag alone."""
-    tag = next(each for name, each in environment(guarded=True).extensions.items() if name.endswith("_Generation"))
-    return by_jinja(questions, with_functions=False, extensions=(type(tag),))
-
-
-def by_javascript(questions: list[Question]) -> Answers:
-    return [answer.get("error") for answer in javascript.render(questions)]
-
-
-def recorded(name: str) -> Callable[[list[Question]], Answers]:
-    refused: list[str] = json.loads(RUNS.read_text("utf-8"))[name]
-    return lambda questions: ["recorded" if text in refused else None for text, _ in questions]
-
-
 RUN_HERE = {
     known.TRANSFORMERS_JS: by_javascript,
     known.MINIJINJA: by_minijinja,
@@ -113,7 +59,7 @@ def examined(text: str) -> tuple[Use, ...]:
 
 def test_jinja_itself_renders_every_example() -> None:
     env = environment(guarded=True)
-    said = _answers([(text, CONTEXT) for text in EXAMPLES], lambda text, context: env.from_string(text).render(context))
+    said = answers([(text, CONTEXT) for text in EXAMPLES], lambda text, context: env.from_string(text).render(context))
     assert [(text, error) for text, error in zip(EXAMPLES, said, strict=True) if error] == []
     assert len(EXAMPLES) >= 340
 
@@ -144,46 +90,6 @@ def test_every_row_has_an_example() -> None:
     assert {row for row in unseen if row[0] not in whole_lists} == set()
 
 
-def _instrumented(text: str) -> tuple[Any, set[Construct]]:
-    """The template as Jinja renders it, and a set that fills with the constructs that a rendering reaches."""
-    env = environment(guarded=True).overlay()
-    env.filters = dict(env.filters)
-    root = env.parse(text)
-    reached: set[Construct] = set()
-    marks: dict[int, list[Construct]] = defaultdict(list)
-    kept: list[nodes.Node] = []  # an id() is that of no other node as long as the node is there
-    for construct, _, node in found(root, text):
-        if node is not None:
-            kept.append(node)
-            marks[id(node)].append(construct)
-
-    def mark(value: Any, of: int) -> Any:
-        reached.update(marks[of])
-        return value
-
-    class Marking(NodeTransformer):
-        def generic_visit(self, node: nodes.Node, *args: Any, **words: Any) -> Any:
-            of = id(node)
-            done = super().generic_visit(node, *args, **words)
-            shown = isinstance(node, nodes.Expr) and not isinstance(node, nodes.Slice) and getattr(node, "ctx", "load") == "load"
-            if of not in marks or (isinstance(node, nodes.Filter) and node.node is None):
-                return done
-            given = [nodes.Const(of)]
-            if shown:
-                return nodes.Filter(done, "_mark", given, [], None, None)
-            if isinstance(node, nodes.Stmt) and not isinstance(node, nodes.Macro):
-                return [nodes.Output([nodes.Filter(nodes.Const(""), "_mark", given, [], None, None)]), done]
-            return done
-
-    env.filters["_mark"] = mark
-    changed = Marking().visit(root)
-    for node in (changed, *changed.find_all(nodes.Node)):
-        node.environment = env
-        if "lineno" in node.attributes and node.lineno is None:
-            node.lineno = 1
-    return env.from_string(changed), reached
-
-
 def conversations() -> Iterator[tuple[str, Mapping[str, Any], set[Construct]]]:
     """Every stored template with every conversation that the reference renders, and the constructs that are reached in it."""
     for text in stored_templates.stored():
@@ -193,7 +99,7 @@ def conversations() -> Iterator[tuple[str, Mapping[str, Any], set[Construct]]]:
                 continue
             given = {"messages": [*probe.messages], "tools": None, "documents": None, "add_generation_prompt": False}
             context = {**given, **TOKENS, **probe.variables}
-            marked, reached = _instrumented(text)
+            marked, reached = instrumented(text)
             assert marked.render(json.loads(json.dumps(context))) == prompt.text or prompt.dated
             yield text, context, reached
 

@@ -134,6 +134,7 @@ METHODS = (
     frozenset(n for kind in (str, int, float, list, dict) for n in dir(kind) if not n.startswith("_"))
     | _words("cycle changed next")
 ) - _words("append clear extend insert pop popitem remove reverse setdefault sort update real imag numerator denominator")
+_TOJSON_WORDS = ("ensure_ascii", "separators", "sort_keys")
 _OTHER_TAGS = "with block raw autoescape"
 
 _JS_FILTERS = _words(
@@ -187,7 +188,7 @@ LLAMA_CPP = Reader(
     | _each("method", METHODS - _CPP_METHODS)
     | _each("function", "joiner cycler lipsum")
     | _syntax(SET_FILTER, PERCENT, CHAIN, TIMES_LIST, STAR, FEW, MAP_FILTER, ATTRIBUTE_TEST, REPLACE_COUNT, FILTER_REPLACE_COUNT)
-    | _syntax(DEFAULT_BARE, SPLIT_NAMED, STARTS_TUPLE, PLACEHOLDER, *(TOJSON_NAMED.format(name) for name in ("sort_keys",))),
+    | _syntax(DEFAULT_BARE, SPLIT_NAMED, STARTS_TUPLE, PLACEHOLDER, TOJSON_NAMED.format("sort_keys")),
     escapes="ntrbfv'\"\\",
 )
 
@@ -203,7 +204,7 @@ _RUST_RUNNING = (
     | _each("method", METHODS - _RUST_METHODS)
     | _each("function", "cycler lipsum")
     | _syntax(PERCENT, EXTRA, ONLY_ITERABLE, DEFAULT_NAMED, SORT_POSITION, SPLIT_NAMED)
-    | _syntax(*(TOJSON_NAMED.format(name) for name in ("ensure_ascii", "separators", "sort_keys")))
+    | _syntax(*(TOJSON_NAMED.format(name) for name in _TOJSON_WORDS))
 )
 
 MINIJINJA = Reader(
@@ -230,13 +231,20 @@ TGI = Reader(
 # strftime_now; each server adds what it wants. What other minijinja lacks is not repeated.
 PLAIN_MINIJINJA = Reader(
     "minijinja by default",
-    "minijinja as it comes",
+    "minijinja without additions",
     "3.1.0",
     parsing=_each("tag", "break continue"),
     running=_each("function", "strftime_now"),
 )
-# litellm/litellm_core_utils/prompt_templates/factory.py:654 of litellm 1.110.2 (read): Jinja without extensions, with raise_exception and strftime_now.
-LITELLM = Reader("litellm", "LiteLLM", "1.110.2", parsing=_each("tag", "break continue generation"))
+# litellm/litellm_core_utils/prompt_templates/factory.py:654 of litellm 1.110.2 (read): Jinja without extensions and with its own
+# filters, with raise_exception and strftime_now.
+LITELLM = Reader(
+    "litellm",
+    "LiteLLM",
+    "1.110.2",
+    parsing=_each("tag", "break continue generation"),
+    running=_syntax(*(TOJSON_NAMED.format(name) for name in _TOJSON_WORDS)),
+)
 # tokenization_utils_base.py:1904-1990 of 4.43.4, :1915-1990 of 4.44.2 and :4722-4730 of 4.45.2 (read).
 OLD_TRANSFORMERS = Reader(
     "transformers < 4.45",
