@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import msgspec
+
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.environment import NEWEST, dialect
-from bot.analyze.model.calls import OLD, WORD, Calling, of_calls
+from bot.analyze.model.calls import MOST_TEMPLATES, OLD, WORD, Calling, of_calls
 from bot.analyze.model.folder import Model
 from bot.analyze.model.templates import Template, in_force, place_of
 from bot.analyze.model.turns import role_strings
@@ -30,9 +32,13 @@ CHECK = Check(
     wrong_when="base's template printed it as well or did not render such a conversation, or the values are arguments of tool calls (tool-values-not-json)",
     severity="warning",
     of_added_models=True,
-    weighed="A warning: rendered and certain, but only callers with such content are hit, unless vLLM makes parts of every text; a note in a new template.",
+    weighed="A warning: rendered and certain, but only callers with such content are hit, unless vLLM makes parts of every text; a note in a new template, where base's prompt left the content out, and for null where clients send a text.",
 )
 
+_BY_VLLM = (
+    f"vLLM {_VLLM} finds a loop over content in the template and makes parts of every text, so plain requests are hit; "
+    "`--chat-template-content-format string` is the way around."
+)
 _ASKED: dict[str, Any] = {"add_generation_prompt": True}
 _USER: Message = {"role": "user", "content": "Hi"}
 _SYSTEM: Message = {"role": "system", "content": "Be brief."}
@@ -56,7 +62,8 @@ _ROLES: dict[str, tuple[tuple[Message | None, ...], Message]] = {
     "assistant": ((_USER, None, _USER), _REPLY),
     "tool": ((_USER, _CALLING, None), _ANSWER),
 }
-_RARE = ("user messages of null", "system messages of null")  # no client leaves these out
+# Messages that clients leave out or fill; those with tool calls are without content as a rule.
+_RARE = tuple(f"{role} messages of null" for role in ("user", "system", "assistant", "tool"))
 _PART = {"type": "text", "text": WORD}
 _IMAGES = ({"type": "image"}, {"type": "image_url", "image_url": {"url": "qx.png"}})
 _NONE = re.compile(r"(?<!\w)None(?!\w)")
@@ -123,14 +130,28 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Render with both templates, and hold the prompts against each other."""
     before = {template.name: template for template in in_force(base)}
     of_tools = {new.name: old for old, new in of_calls(base, head)}
-    for new in in_force(head):
+    changed = [
+        new for new in in_force(head) if new.name not in before or before[new.name].text != new.text or new.name in of_tools
+    ]
+    for new in changed[:MOST_TEMPLATES]:
         old = before.get(new.name)
-        if old is None or old.text != new.text:
-            yield from _of_vllm(base, old, head, new)
+        of_vllm = [] if old is not None and old.text == new.text else _of_vllm(base, old, head, new)
         for group in ("parts", "null", "tools"):
             earlier = of_tools.get(new.name) if group == "tools" else old
             if earlier is not None and earlier.text != new.text:
-                yield from _of_group(base, earlier, head, new, group)
+                for seen in _of_group(base, earlier, head, new, group):
+                    said = group == "parts" and seen.severity == "warning" and bool(of_vllm)
+                    yield msgspec.structs.replace(seen, detail=f"{CHECK.why} {_BY_VLLM}") if said else seen
+                    of_vllm = [] if said else of_vllm
+        if of_vllm:
+            yield Seen(
+                key=f"{new.name} vllm",
+                title=f"vLLM hands every text to this chat template as parts, and it prints them as Python writes them: {listed(of_vllm)}",
+                detail=_BY_VLLM,
+                places=(place_of(head, new),),
+                severity="warning" if old is not None else "note",
+                engines=("vllm",),
+            )
 
 
 def _of_group(base: Model, old: Template, head: Model, new: Template, group: str) -> Iterator[Seen]:
@@ -170,29 +191,17 @@ def _seen(head: Model, template: Template, found: list[_Trial], severity: Severi
     return Seen(
         key=f"{template.name} {group}",
         title=title,
-        detail="transformers before 5.24.0 hands null on; 5.24.0 takes it out, and vLLM and sglang make an empty text of it."
-        if only_old
-        else "",
+        detail="transformers before 5.24.0 hands null on; 5.24.0, vLLM and sglang do not." if only_old else "",
         places=(place_of(head, template),),
         severity=severity,
         engines=("transformers < 5.24",) if only_old else None,
     )
 
 
-def _of_vllm(base: Model, old: Template | None, head: Model, new: Template) -> Iterator[Seen]:
-    """What the template makes of ordinary requests as vLLM hands them over, where it takes content in parts."""
+def _of_vllm(base: Model, old: Template | None, head: Model, new: Template) -> list[str]:
+    """The ordinary requests of which vLLM's prompt holds Python's notation, and did not in base."""
     before = _handed_leaks(base, old) if old is not None else {}
-    found = [label for label, leaks in _handed_leaks(head, new).items() if leaks and (old is None or before.get(label) is False)]
-    if found:
-        yield Seen(
-            key=f"{new.name} vllm",
-            title=f"vLLM hands every text to this chat template as parts, and it prints them as Python writes them: {listed(found)}",
-            detail=f"vLLM {_VLLM} finds a loop over content in the template and makes parts of every text; "
-            "`--chat-template-content-format string` is the way around.",
-            places=(place_of(head, new),),
-            severity="warning" if old is not None else "note",
-            engines=("vllm",),
-        )
+    return [label for label, leaks in _handed_leaks(head, new).items() if leaks and (old is None or before.get(label) is False)]
 
 
 def _handed_leaks(model: Model, template: Template) -> dict[str, bool]:

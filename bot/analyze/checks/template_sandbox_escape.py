@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.model.calls import of_calls
+from bot.analyze.model.calls import MOST_TEMPLATES, of_calls
 from bot.analyze.model.folder import Model
 from bot.analyze.model.prompting import probes_for, prompt, same_name
 from bot.analyze.model.reach import reaches
@@ -51,8 +51,9 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Render with both templates, then look for calls that change something in the new one."""
     pairs = {new.name: old for old, new in (*of_calls(base, head), *same_name(base, head))}
     known = {template.name for template in in_force(base)}
-    for new in in_force(head):
-        if reaches(new.text).internals or (new.name in known and new.name not in pairs):
+    changed = [new for new in in_force(head) if new.name not in known or new.name in pairs]
+    for new in changed[:MOST_TEMPLATES]:
+        if reaches(new.text).internals:
             continue
         old = pairs.get(new.name)
         earlier = {each.what for each in reaches(old.text).changes} if old is not None else set[str]()

@@ -7,7 +7,7 @@ import msgspec
 from jinja2 import nodes
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.model.calls import of_calls
+from bot.analyze.model.calls import MOST_TEMPLATES, of_calls
 from bot.analyze.model.folder import Model
 from bot.analyze.model.prompting import probes_for, prompt, same_name
 from bot.analyze.model.templates import Template, place_of
@@ -36,7 +36,7 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Render with both templates; where nothing shows, look for the clock in the new one."""
     pairs = same_name(base, head)
     fresh = tuple((old, new) for old, new in of_calls(base, head) if new.name not in {each.name for _, each in pairs})
-    for old, new in (*pairs, *fresh):
+    for old, new in (*pairs, *fresh)[:MOST_TEMPLATES]:
         asked = _asks(old.text)
         probes = probes_for(new, old)
         prompts = [(probe, prompt(base, old, probe), prompt(head, new, probe)) for probe in probes]
