@@ -1,6 +1,6 @@
 """Conversations that are rendered to see what a chat template does, and the file in which an operator writes some."""
 
-import json
+import codecs
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -11,6 +11,7 @@ from bot.errors import UsageError
 Message: TypeAlias = dict[str, Any]
 LARGEST = 4 << 20
 """Bytes of a file of probes."""
+_DEEPER = 50
 _EXAMPLE = '{"probes": [{"name": "hello", "messages": [{"role": "user", "content": "Hi"}]}]}'
 
 
@@ -62,18 +63,25 @@ def read_messages(path: Path) -> Probe:
         raise UsageError(
             f'{path}: is no list of messages; write [{{"role": "user", "content": "Hi"}}], or an object with "messages"'
         )
-    return _probe(path, "the conversation", {"name": path.stem, **cast("dict[str, Any]", value)})
+    return _probe(
+        path,
+        "the conversation",
+        {"name": path.stem.encode("utf-8", "backslashreplace").decode(), **cast("dict[str, Any]", value)},
+    )
 
 
 def _json(path: Path) -> Any:
     try:
         if path.stat().st_size > LARGEST:
             raise UsageError(f"{path}: is larger than {LARGEST >> 20} MiB; conversations to be rendered are short")
-        return json.loads(path.read_bytes())
+        raw = path.read_bytes().removeprefix(codecs.BOM_UTF8)
+        value: Any = msgspec.json.decode(raw)
+        msgspec.json.decode(b"[" * _DEEPER + raw + b"]" * _DEEPER)  # it is read once more where it stands deeper
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); name a JSON file of conversations") from error
-    except (ValueError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}: is not JSON ({error}); write {_EXAMPLE}") from error
+    return value
 
 
 def _probe(path: Path, place: str, value: Any) -> Probe:

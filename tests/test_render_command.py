@@ -210,6 +210,32 @@ def test_a_conversation_of_ones_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (r'"\ud800"', "is not JSON"),
+        ("NaN", "is not JSON"),
+        ("1e999", "Number out of range"),
+        ("[" * 960 + "]" * 960, "maximum recursion depth"),
+        ("[" * 100_000, "maximum recursion depth"),
+    ],
+)
+def test_a_conversation_that_cannot_be_handed_on_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    write(tmp_path / "model", "chatml", {})
+    (tmp_path / "odd.json").write_text(f'[{{"role": "user", "content": {text}}}]')
+    ended = started(tmp_path, "render", "model", "--messages", "odd.json")
+    assert (ended.status, ended.output, ended.errors.count("\n")) == (2, "", 1)
+    assert said in ended.errors
+
+
+def test_a_conversation_may_be_nested_deeply_and_begin_with_a_mark_of_its_bytes(tmp_path: Path) -> None:
+    with_template(tmp_path / "model", "{{ messages[0].content | string | length }}")
+    (tmp_path / "deep.json").write_text(f'[{{"role": "user", "content": {"[" * 800 + "]" * 800}}}]', "utf-8-sig")
+    (row,) = rows(started(tmp_path, "render", "model", "--messages", "deep.json", "--format", "json"))
+    assert row["outcome"] == "text"
+    assert row["text"] == "1600"
+
+
+@pytest.mark.parametrize(
     ("template", "outcome", "kind", "reason"),
     [
         ("{{ raise_exception('No ☃ here') }}", "error", "TemplateError", "No ☃ here"),
