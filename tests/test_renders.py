@@ -105,6 +105,7 @@ WRITTEN: dict[str, dict[str, str]] = {
     "the name of messages, broken": files({"extra_special_tokens": {"messages": "a"}, "chat_template": "{% if %}"}),
     "the name of a function": files({"extra_special_tokens": {"range": "a"}, "chat_template": "{{ range }}"}),
     "refused": files({"additional_special_tokens": ["a", None], "chat_template": "x"}),
+    "refused empty roles": files({"unk_token": "", "eos_token": "", "chat_template": "x"}),
     "refused name": files({"extra_special_tokens": {"foo": None}, "chat_template": "x"}),
 }
 

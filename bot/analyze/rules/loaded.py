@@ -7,6 +7,7 @@ tokenization_utils_fast.py:98-206; 5.0.0 to 5.24.0 tokenization_utils_tokenizers
 import re
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -26,6 +27,7 @@ from bot.analyze.rules.registration import batches, registered, searched
 from bot.analyze.rules.tokenizer_settings import (
     config_read_again,
     hold_end,
+    hold_ids,
     hold_names,
     hold_prefix,
     hold_settings,
@@ -176,13 +178,23 @@ def _of_class(model: Model, name: str, version: str) -> Answer[Loaded | Refused]
     taken = given(said, version, {**begun.roles, **row.roles}, pad=pad, pieces=begun.pieces)
     if parts(version) >= (5,):
         hold_settings(model, said.values, version)
+    doubted = _at_the_end(model, name, row, begun, taken, said.values, version)
+    return doubted or Known(_filled(begun, taken, row, name, version), (model.place("tokenizer_config.json"),))
+
+
+def _at_the_end(
+    model: Model, name: str, row: ClassRow, begun: Start, taken: Given, values: Mapping[str, Any], version: str
+) -> Unknown | None:
+    """What is looked at once the tokens are taken, and why that is not known. Raises RefusedError where it refuses."""
+    if doubted := hold_ids(taken.blank, begun.file.parts, version):
+        return doubted
     whole = model.has("tokenizer.json")
-    hold_end(row, begun.file.parts if whole else None, said.values, version, bos="bos_token" in taken.named)
+    hold_end(row, begun.file.parts if whole else None, values, version, bos="bos_token" in taken.named)
     if name in _BUILDS_ENDS and any(":" in string or len(string.split()) != 1 for string in taken.special):
         return Unknown(f"{name} builds what it puts around a text of token strings, one of which cannot stand there")
     if begun.file.size > _LARGE and parts(version) >= (4, 57) and not config_read_again(model):
         return Unknown("transformers_version of config.json is no version, which is compared for a large vocabulary")
-    return Known(_filled(begun, taken, row, name, version), (model.place("tokenizer_config.json"),))
+    return None
 
 
 def _truncated(file: Pipeline, row: ClassRow, version: str) -> Unknown | None:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, cast
 
@@ -97,6 +97,19 @@ def hold_prefix(row: ClassRow, values: Mapping[str, Any], version: str) -> None:
     """A class of version 5 that builds its own pipeline hands add_prefix_space to the library, which takes no null (run)."""
     if parts(version) >= (5,) and "add_prefix_space" in row.frail and values.get("add_prefix_space", "") is None:
         raise RefusedError("add_prefix_space is null", "TypeError")
+
+
+def hold_ids(blank: Iterable[str], file: Pipeline, version: str) -> Unknown | None:
+    """The ids of BOS and EOS are asked for at the end, and for want of one that of the unknown token, for want of which it is asked for again and again.
+
+    5.24.0 tokenization_utils_tokenizers.py:532, 641 and 834 (run; the same in 5.0.0 to 5.22.2). Only an empty string is no token.
+    """
+    empty = {*blank}
+    if parts(version) < (5,) or "unk_token" not in empty or not empty & {"bos_token", "eos_token"}:
+        return None
+    if file.post_processor is not None:
+        return Unknown("whether the ids of roles that are an empty string are asked for depends on the class")
+    raise RefusedError("the unknown token is an empty string, and so is another role", "RecursionError")
 
 
 def hold_end(row: ClassRow, file: Pipeline | None, values: Mapping[str, Any], version: str, *, bos: bool) -> None:
