@@ -11,7 +11,7 @@ import pytest
 
 from bot.analyze import render as rendering
 from bot.analyze import watch as room
-from bot.analyze.render import LONGEST, Prompt, render, syntax_error
+from bot.analyze.render import LONGEST, Prompt, examined, render, syntax_error
 from bot.analyze.watch import WATCH
 
 MEMO = cast("Any", rendering)._MEMO
@@ -164,6 +164,17 @@ def test_a_template_that_overran_its_time_is_not_tried_again(watch: list[str], m
     second = render(ENDLESS, ({"role": "user", "content": "Bye"},), {})
     assert first == second == Prompt(None, "could not be rendered within 0.1 s", "limits")
     assert watch == [digest(ENDLESS), ""]
+
+
+@pytest.mark.parametrize(
+    "text", ["{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "{{ 'x' * 4000001 }}", "{{ '%99999999999d' % 1 }}"]
+)
+def test_a_template_that_came_to_a_limit_is_not_tried_again(text: str, watch: list[str]) -> None:
+    first, second = (render(text, ({"role": "user", "content": content},), {}) for content in ("Hi", "Bye"))
+    assert first == second
+    assert first.kind == "limits"
+    assert watch == [digest(text), ""]
+    assert isinstance(examined(text, lambda tree: len(tree.body)), int), "it can be read all the same"
 
 
 @pytest.mark.usefixtures("watch")

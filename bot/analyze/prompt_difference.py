@@ -107,7 +107,7 @@ def way(before: str, after: str, probe: Probe) -> str:
     if found is None:
         return ""
     parts = {(_last(old[:at]), "".join(gone), "".join(come)) for at, gone, come in found}
-    return hashlib.sha256(msgspec.json.encode(sorted(parts))).hexdigest()[:16]
+    return hashlib.sha256(repr(sorted(parts)).encode("ascii", "backslashreplace")).hexdigest()[:16]
 
 
 class Parts(msgspec.Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 import jinja2
@@ -70,7 +71,11 @@ def render(
     key = text, json.dumps(given), dialect
     found = _MEMO.get(key)
     if found is None:
-        found = _nothing(dialect) if not messages else _within(text, lambda: _broken(text) or _rendered(text, key[1], dialect))
+        found = (
+            _nothing(dialect)
+            if not messages
+            else _within(text, lambda: _broken(text) or _rendered(text, key[1], dialect), "render")
+        )
         if len(found.text or "") <= _KEPT and len(_MEMO) < _MOST_KEPT:
             _MEMO[key] = found
     return found
@@ -79,13 +84,14 @@ def render(
 _MEMO: dict[tuple[str, str, Dialect], Prompt] = {}
 
 
-def _within(text: str, work: Callable[[], T]) -> T | Prompt:
+def _within(text: str, work: Callable[[], T], kind: str = "") -> T | Prompt:
     try:
-        return limited(text, work)
+        return limited(text, work, kind)
     except OverrunError as error:
         return Prompt(None, str(error), "limits")
 
 
+@lru_cache(maxsize=256)
 def _broken(text: str) -> Prompt | None:
     """Why a template does not compile, None where it does."""
     try:
@@ -125,7 +131,7 @@ def _rendered(text: str, given: str, dialect: Dialect) -> Prompt:
     except Exception as error:  # noqa: BLE001 - whatever a template raises is its outcome, told with its type
         return Prompt(None, _cut(f"{type(error).__name__}: {error}"), "failed", type(error).__name__, CLOCK.reads > reads)
     if len(shown) > LONGEST:
-        return Prompt(None, f"its text is longer than {LONGEST} characters", "limits")
+        raise OverrunError(f"its text is longer than {LONGEST} characters")
     return Prompt(shown, dated=CLOCK.reads > reads)
 
 

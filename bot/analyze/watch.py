@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import NoReturn, TypeVar
 
 import msgspec
@@ -15,7 +16,7 @@ T = TypeVar("T")
 
 SECONDS = 2.0
 ALL_SECONDS = 20.0  # of all templates of one comparison that are slow
-_SLOW = 0.25  # work that takes longer counts against them
+_SLOW = 0.05  # work that takes longer counts against them
 EVERY = "*"
 """Among the refused, it stands for all templates."""
 
@@ -24,13 +25,14 @@ class Watch(msgspec.Struct):
     """What the process that owns this one tells and is told.
 
     `note` is given the sha256 of each template before work on it starts and "" after it; `refused` are the templates that made it
-    kill a process, or EVERY. `seconds` are left for templates that are slow, `overran` are those that did not end: they are not tried again.
+    kill a process, or EVERY. `seconds` are left for templates that are slow. `overran` says of those that came to a limit which one it was: they are not tried
+    again, for they may be asked for with a hundred conversations.
     """
 
     note: Callable[[str], None] = lambda _: None
     refused: frozenset[str] = frozenset()
     seconds: float = math.inf
-    overran: set[str] = msgspec.field(default_factory=set[str])
+    overran: dict[tuple[str, str], str] = msgspec.field(default_factory=dict[tuple[str, str], str])
 
 
 WATCH = Watch()
@@ -44,13 +46,13 @@ class _TooLongError(BaseException):
     """Raised by the timer; no template can catch it."""
 
 
-def limited(text: str, work: Callable[[], T]) -> T:
-    """What `work` on a template gives. Raises OverrunError when it takes too long, or is not to be tried."""
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def limited(text: str, work: Callable[[], T], kind: str = "") -> T:
+    """What `work` on a template gives. Raises OverrunError when it takes too long, or is not to be tried; after that, work of this kind is not."""
+    digest = _digest(text)
     if digest in WATCH.refused:
         raise OverrunError("could not be rendered within limits (it had to be killed)")
-    if digest in WATCH.overran:
-        raise _overrun()
+    if (digest, kind) in WATCH.overran:
+        raise OverrunError(WATCH.overran[digest, kind])
     if EVERY in WATCH.refused:
         raise OverrunError("was not rendered, because too many others had to be killed")
     if WATCH.seconds <= 0:
@@ -61,18 +63,22 @@ def limited(text: str, work: Callable[[], T]) -> T:
         with _timer(SECONDS):
             return work()
     except _TooLongError:
-        WATCH.overran.add(digest)
-        raise _overrun() from None
+        reason = f"could not be rendered within {SECONDS:g} s"
     except (RecursionError, MemoryError) as error:
-        raise OverrunError(f"could not be rendered within limits ({type(error).__name__})") from None
+        reason = f"could not be rendered within limits ({type(error).__name__})"
+    except OverrunError as error:
+        reason = str(error)
     finally:
         spent = time.monotonic() - start
-        WATCH.seconds -= spent if spent > _SLOW or digest in WATCH.overran else 0.0
+        WATCH.seconds -= spent if spent > _SLOW else 0.0
         WATCH.note("")
+    WATCH.overran[digest, kind] = reason
+    raise OverrunError(reason)
 
 
-def _overrun() -> OverrunError:
-    return OverrunError(f"could not be rendered within {SECONDS:g} s")
+@lru_cache(maxsize=256)
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @contextmanager
