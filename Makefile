@@ -16,7 +16,7 @@ UV_VERSION := 0.13.9
 LOCK = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint image bench corpus lock schema readme tables clean
+.PHONY: help setup demo test lint image bench corpus hostile lock schema readme tables clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort
@@ -56,6 +56,9 @@ bench: setup ## compare our time with that of loading both revisions in transfor
 
 corpus: setup ## run over the corpus of real repositories (CORPUS=) and write docs/corpus.md
 	$(BIN)/python tools/corpus.py $(CORPUS)
+
+hostile: setup ## compare every hostile template and write docs/hostile-templates.md
+	$(BIN)/python -m tools.hostile
 
 readme: setup ## write the generated parts of the README and the golden comments
 	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/test_readme.py tests/test_publish_comment.py tests/test_publish_views.py

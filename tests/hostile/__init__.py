@@ -1,0 +1,1 @@
+"""Templates that mean harm, and comparisons of them."""
