@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.folder import Model
-from bot.analyze.model.prompt_change import SYSTEM, WORDED, changes, with_variables
+from bot.analyze.model.prompt_change import ASKED, SYSTEM, WORDED, changes, with_variables
 from bot.analyze.model.templates import place_of
 from bot.analyze.wording import listed
 from bot.probe import Probe
@@ -38,7 +38,7 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
             before, after = change.both(probe)
             if "limits" in (before.kind, after.kind):
                 break
-            if before.text is not None and after.text is not None and _holds(before.text) and not _holds(after.text):
+            if before.text is not None and after.text is not None and _holds(before.text) and _loses(after.text):
                 lost.append(probe)
         if lost:
             yield Seen(
@@ -51,3 +51,8 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
 
 def _holds(text: str) -> bool:
     return SYSTEM in text.lower()
+
+
+def _loses(text: str) -> bool:
+    """Whether the user's words are there without the system's; a template that prints neither has another fault."""
+    return not _holds(text) and ASKED in text.lower()

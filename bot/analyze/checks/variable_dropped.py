@@ -56,10 +56,12 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
                 or _taken_by_another(name, change, in_force(head))
             ):
                 continue
+            by_itself = sets(change.new.text, name)
+            if name in arguments(change.new.text) and not by_itself:
+                continue  # it is read; whether it counts hangs on the conversation
             probe = lost(change, name)
             if probe is not None:
-                by_itself = name not in arguments(change.new.text) and sets(change.new.text, name)
-                does = "sets" if by_itself else "has no use for" if name in arguments(change.new.text) else "does not read"
+                does = "sets" if by_itself else "does not read"
                 own = "by itself, whatever its caller says" if by_itself else "any more"
                 yield Seen(
                     key=f"{change.new.name}: {name}",

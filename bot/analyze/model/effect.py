@@ -29,7 +29,7 @@ def lost(change: Change, name: str) -> Probe | None:
 
 def sets(text: str, name: str) -> bool:
     """Whether a template assigns a variable anywhere."""
-    found = examined(text, lambda root: frozenset(each.name for each in root.find_all(nodes.Name) if each.ctx != "load"))
+    found = examined(text, lambda root: frozenset(each.name for each in root.find_all(nodes.Name) if each.ctx == "store"))
     return not isinstance(found, Prompt) and name in found
 
 
@@ -58,13 +58,19 @@ def _first(change: Change, name: str) -> tuple[Probe, Any] | None:
         unset, after = change.both(plain)
         if "limits" in (unset.kind, after.kind):
             return None
-        for value in _values(change, name) if unset.text is not None and after.text is not None else ():
+        for value in _values(change, name) if unset.text is not None and _prints(after, plain) else ():
             given = prompt(change.base, change.old, with_variables(plain, {name: value}))
             if given.kind == "limits":
                 return None
             if given.text not in (None, unset.text):
                 return plain, value
     return None
+
+
+def _prints(prompt: Prompt, probe: Probe) -> bool:
+    """Whether the words of a message are in a prompt; a template that prints none of them has lost more than a variable."""
+    texts = [message["content"].lower() for message in probe.messages if isinstance(message.get("content"), str)]
+    return prompt.text is not None and any(text and text in prompt.text.lower() for text in texts)
 
 
 def _any(change: Change, name: str, first: tuple[Probe, Any]) -> bool:

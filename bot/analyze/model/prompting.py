@@ -1,5 +1,6 @@
 """What the templates of a model folder make of conversations, and which variables they read."""
 
+import json
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -84,7 +85,7 @@ def _with(variable: Variable, template: str) -> list[Probe]:
 
 
 def _spelled(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
+    return json.dumps(value)  # ASCII, for a template may hold half of a surrogate pair
 
 
 def _or_none(found: tuple[Variable, ...] | Prompt) -> tuple[Variable, ...]:
@@ -105,7 +106,7 @@ def _of_tree(root: nodes.Template) -> tuple[Variable, ...]:
             _compared(node, compared)
         elif isinstance(node.node, nodes.Name) and node.name in ("defined", "undefined", "none", "default", "d"):
             asked.add(node.node.name)
-    stored = {name.name for name in root.find_all(nodes.Name) if name.ctx != "load"}
+    stored = {name.name for name in root.find_all(nodes.Name) if name.ctx == "store"}  # not a macro's parameter of that name
     names = meta.find_undeclared_variables(root) - _GIVEN  # last, for it folds constants in the tree
     return tuple(
         Variable(name, tuple(dict.fromkeys(compared.get(name, ()))), name in stored, name in asked) for name in sorted(names)

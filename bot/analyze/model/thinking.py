@@ -1,5 +1,6 @@
 """Whether a prompt lets the model think when nobody says so."""
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -76,7 +77,7 @@ def _by_value(model: Model, template: Template, probe: Probe, text: str) -> Iter
         for way, value in same:
             other: Way = "off" if way == "on" else "on"
             if ways[other] and all(each == way for each, _ in same):
-                yield Default(way, same_as=f"{name} = {msgspec.json.encode(value).decode()}")
+                yield Default(way, same_as=f"{name} = {json.dumps(value)}")
                 break
 
 
