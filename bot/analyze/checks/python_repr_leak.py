@@ -10,7 +10,7 @@ from bot.analyze.checks.check import Check, Seen
 from bot.analyze.environment import NEWEST, dialect
 from bot.analyze.model.calls import MOST_TEMPLATES, OLD, WORD, Calling, of_calls
 from bot.analyze.model.folder import Model
-from bot.analyze.model.templates import Template, in_force, place_of
+from bot.analyze.model.templates import Template, in_force, place_of, sources
 from bot.analyze.model.turns import role_strings
 from bot.analyze.records import Severity
 from bot.analyze.render import render
@@ -130,8 +130,11 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Render with both templates, and hold the prompts against each other."""
     before = {template.name: template for template in in_force(base)}
     of_tools = {new.name: old for old, new in of_calls(base, head)}
+    unread = bool(sources(base).unread)  # then no template can be called new
     changed = [
-        new for new in in_force(head) if new.name not in before or before[new.name].text != new.text or new.name in of_tools
+        new
+        for new in in_force(head)
+        if new.name in of_tools or (before[new.name].text != new.text if new.name in before else not unread)
     ]
     for new in changed[:MOST_TEMPLATES]:
         old = before.get(new.name)

@@ -51,7 +51,8 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Render with both templates, then look for calls that change something in the new one."""
     pairs = {new.name: old for old, new in (*of_calls(base, head), *same_name(base, head))}
     known = {template.name for template in in_force(base)}
-    changed = [new for new in in_force(head) if new.name not in known or new.name in pairs]
+    unread = bool(sources(base).unread)  # then no template can be called new
+    changed = [new for new in in_force(head) if new.name in pairs or (new.name not in known and not unread)]
     for new in changed[:MOST_TEMPLATES]:
         if reaches(new.text).internals:
             continue
