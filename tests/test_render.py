@@ -206,3 +206,7 @@ def test_an_error_is_cut(text: str, kind: str) -> None:
     assert prompt.kind == kind
     assert 2000 < len(prompt.error) < 2100
     assert "more characters" in prompt.error
+
+
+def test_an_escape_that_python_warns_of_is_kept() -> None:
+    assert render(r"{{ '\d' }}", USER, {}) == Prompt(r"\d")

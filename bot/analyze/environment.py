@@ -5,6 +5,7 @@ the same in all, so a text is compiled once.
 """
 
 import json
+import warnings
 from datetime import datetime
 from functools import cache, lru_cache
 from types import CodeType
@@ -139,7 +140,9 @@ def environment(*, guarded: bool) -> ImmutableSandboxedEnvironment:
 @lru_cache(maxsize=256)
 def code(text: str) -> CodeType:
     """A template compiled for every dialect. Raises what Jinja raises for one that does not parse."""
-    return environment(guarded=True).compile(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python warns of escapes in strings that it does not know, and keeps them as they are
+        return environment(guarded=True).compile(text)
 
 
 @lru_cache(maxsize=512)
