@@ -333,6 +333,19 @@ def test_a_prompt_can_be_read_back_from_the_page(text: str) -> None:
         assert not any(re.match(r"\s*::", line) for line in lines)
 
 
+def test_a_page_of_a_hostile_prompt_is_bounded() -> None:
+    text = "\n" * 1_000_000
+    row = Rendering(folder=".", engine=NEWEST, probe="one", outcome="text", text=text, tokens=(Token(1, "a", 0, 1),) * 100_000)
+    found = Renderings(
+        date="", probes=(Probe("one", USER),), rows=(row, msgspec.structs.replace(row, engine="vllm@0.33.0", tokens=None))
+    )
+    for verbose in (False, True):
+        page = renderings(found, color=False, verbose=verbose)
+        assert page.count("\n") < 30_000
+        assert "and so on (the JSON has all of it)" in page
+        assert "1000000 letters" in page
+
+
 def test_letters_without_a_shape_are_visible() -> None:
     assert shown("a\tb\x1b[31m\x00\u202e\u200b\r\n") == ["  │ a␉b␛[31m␀⟨U+202E⟩⟨U+200B⟩␍⏎"]
 

@@ -23,10 +23,19 @@ from bot.publish.console import rendered, sentence
 from bot.publish.escape import quoted, visible
 
 BAR, BROKEN, BETWEEN = "  │ ", "  ┊ ", "▏"
+# Lines of prompts on one page, and tokens of one prompt in a list; a page is for people.
+MOST_LINES, MOST_TOKENS = 20_000, 5_000
+_REST = "and so on (the JSON has all of it)"
 _SPECIAL, _DIM = "bold magenta", "dim"
 _SPACE = "␠"
 Piece = tuple[str, str]
 """Letters as they are shown, and their style."""
+
+
+class _Room(msgspec.Struct):
+    """The lines of prompts that are left for a page."""
+
+    lines: int
 
 
 def renderings(found: Renderings, *, color: bool, width: int = 120, verbose: bool = False) -> str:
@@ -37,11 +46,11 @@ def renderings(found: Renderings, *, color: bool, width: int = 120, verbose: boo
 def _parts(found: Renderings, *, width: int, verbose: bool) -> Iterator[RenderableType]:
     if not found.rows:
         yield sentence("There is no model folder in this revision", "bold")
-    every = [row.engine for row in found.rows if row.engine]
+    every, room = [row.engine for row in found.rows if row.engine], _Room(MOST_LINES)
     for folder in dict.fromkeys(row.folder for row in found.rows):
         yield sentence(words.folder(folder.rstrip("/") or "."), "bold")
         for probe in found.probes:
-            yield from _of_probe(probe, _same(found.rows, folder, probe.name), every, width=width, verbose=verbose)
+            yield from _of_probe(probe, _same(found.rows, folder, probe.name), every, room, width=width, verbose=verbose)
         yield Text("")
     for said in words.unread(found.unchecked):
         yield Text("not checked: ", end="", style=_DIM).append_text(sentence(said))
@@ -62,7 +71,7 @@ def _rank(row: Rendering) -> int:
 
 
 def _of_probe(
-    probe: Probe, groups: list[list[Rendering]], every: Sequence[str], *, width: int, verbose: bool
+    probe: Probe, groups: list[list[Rendering]], every: Sequence[str], room: _Room, *, width: int, verbose: bool
 ) -> Iterator[RenderableType]:
     if verbose:
         said = msgspec.json.encode({"messages": probe.messages, **probe.variables}).decode()
@@ -72,21 +81,31 @@ def _of_probe(
         names = [row.engine for row in same if row.engine]
         by = words.engines(names, every) if names else "the chat template by itself"
         yield Padding(sentence(f"{quoted(probe.name)}, {by}", "bold"), (1, 0, 0, 0))
-        yield from _outcome(first, width=width, verbose=verbose)
+        yield from _outcome(first, room, width=width, verbose=verbose)
 
 
-def _outcome(row: Rendering, *, width: int, verbose: bool) -> Iterator[RenderableType]:
+def _outcome(row: Rendering, room: _Room, *, width: int, verbose: bool) -> Iterator[RenderableType]:
     """A prompt, or what came of it instead."""
     if row.text is None:
         style = "red" if row.outcome == "error" else ""
         yield Padding(sentence(_why(row), style), (0, 0, 0, 2))
         return
-    yield from lines(_of_tokens(row.text, row.tokens) if row.tokens else _of_text(row.text, row.special), width)
+    yield from _prompt(row.text, row, room, width)
     yield Padding(sentence(_summary(row), _DIM), (0, 0, 0, 2))
     if row.tokens:
-        yield Padding(Text("ids " + " ".join(str(token.id) for token in row.tokens)), (0, 0, 0, 2))
+        ids = [str(token.id) for token in row.tokens[:MOST_TOKENS]]
+        yield Padding(Text(" ".join(["ids", *ids, *([_REST] if len(row.tokens) > MOST_TOKENS else [])])), (0, 0, 0, 2))
         if verbose:
-            yield Padding(_table(row.text, row.tokens), (0, 0, 0, 2))
+            yield Padding(_table(row.text, row.tokens[:MOST_TOKENS]), (0, 0, 0, 2))
+
+
+def _prompt(text: str, row: Rendering, room: _Room, width: int) -> Iterator[RenderableType]:
+    for line in lines(_of_tokens(text, row.tokens) if row.tokens else _of_text(text, row.special), width):
+        if not room.lines:
+            yield Padding(sentence(_REST, _DIM), (0, 0, 0, 2))
+            return
+        room.lines -= 1
+        yield line
 
 
 def _why(row: Rendering) -> str:
@@ -138,10 +157,12 @@ def _of_tokens(text: str, tokens: Sequence[Token]) -> Iterator[Piece]:
 def _sharing(tokens: Sequence[Token]) -> Iterator[list[Token]]:
     """Tokens in groups: those that stand for letters which another one stands for as well are together."""
     group: list[Token] = []
+    end = 0
     for token in tokens:
-        if group and token.start >= max(each.end for each in group):
+        if group and token.start >= end:
             yield group
             group = []
+        end = max(end, token.end) if group else token.end
         group.append(token)
     if group:
         yield group
@@ -151,13 +172,13 @@ def lines(pieces: Iterable[Piece], width: int) -> Iterator[Text]:
     """Pieces in lines of `width` columns at most. A line ends behind a piece that ends with a line feed, or where the page does."""
     line, free, begun = _begun(BAR), width - len(BAR), False
     for raw, style in pieces:
-        rest = visible(raw)
-        while rest:
-            taken = _fitting(rest, free)
-            line.append(rest[:taken], style)
-            free -= cell_len(rest[:taken])
-            rest, begun = rest[taken:], True
-            if rest:
+        shown, at = visible(raw), 0
+        while at < len(shown):
+            upto = _fitting(shown, at, free)
+            line.append(shown[at:upto], style)
+            free -= cell_len(shown[at:upto])
+            at, begun = upto, True
+            if at < len(shown):
                 yield _ended(line)
                 line, free = _begun(BROKEN), width - len(BROKEN)
         if raw.endswith("\n"):
@@ -167,12 +188,11 @@ def lines(pieces: Iterable[Piece], width: int) -> Iterator[Text]:
         yield _ended(line)
 
 
-def _fitting(text: str, cells: int) -> int:
-    """How many letters of a text stand in so many columns."""
-    room = 0
-    for at, letter in enumerate(text):
-        room += cell_len(letter)
-        if room > cells:
+def _fitting(text: str, start: int, cells: int) -> int:
+    """Up to where the letters of a text from `start` on stand in so many columns."""
+    for at in range(start, len(text)):
+        cells -= cell_len(text[at])
+        if cells < 0:
             return at
     return len(text)
 
