@@ -117,7 +117,7 @@ reader = Reader.of_open_folder(folder / "contents")
 for text in ("{{ messages[0] | tojson }}{{ ' ' | trim }}", "{{ nothing.at_all }}"):  # what is imported on first use
     render(text, [{"role": "user"}], {})
 missing = confine(seconds=60, memory=3 << 30)
-changed = [change for pair in pairs(exchange, reader) for change in prompts(pair.base, pair.head, exchange.probes, [])]
+changed = [change for pair in pairs(exchange, reader) for change in prompts(pair.base, pair.head, exchange.probes, []).changes]
 sys.stdout.buffer.write(msgspec.json.encode([missing, changed]))
 sys.stdout.buffer.flush()
 import os; os._exit(0)

@@ -5,7 +5,6 @@ from typing import TypeAlias
 
 import msgspec
 
-from bot.analyze.engines import transformers
 from bot.analyze.model.folder import Model
 from bot.answer import Known
 
@@ -51,5 +50,7 @@ def _fitting(texts: Iterable[str], letters: int) -> Iterable[str]:
 
 
 def _of(model: Model, texts: tuple[str, ...]) -> Ids:
+    from bot.analyze.engines import transformers  # noqa: PLC0415 - it brings the rules of all versions, and few prompts are counted
+
     found = transformers.prompt_tokens(model, transformers.VERSIONS[-1], texts)
     return {text: tuple(token.id for token in tokens) for text, tokens in found.value.items()} if isinstance(found, Known) else {}
