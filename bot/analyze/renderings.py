@@ -14,7 +14,7 @@ Outcome = Literal["text", "error", "none", "limits", "unknown"]
 
 
 class Token(msgspec.Struct, frozen=True):
-    """A token of a prompt: its id, its string in the vocabulary, and the letters that it stands for, from `start` up to `end` of the prompt.
+    """A token of a prompt: its id, its string in the vocabulary, and the letters that it stands for by the `tokenizers` library, from `start` up to `end` of the prompt.
 
     A letter of several bytes may be that of several tokens. `special` says whether it is an added token with that flag.
     """

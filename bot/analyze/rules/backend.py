@@ -79,7 +79,7 @@ def encode(backend: Backend, texts: tuple[str, ...]) -> Texts | Failed:
     return _built(backend, ids)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=4)
 def tokens(backend: Backend, texts: tuple[str, ...]) -> Mapping[str, tuple[Token, ...]] | Failed:
     """The tokens of each text, nothing put around it. Failed as in `encode`, and for more than LONGEST letters of text."""
     letters = sum(map(len, texts))
