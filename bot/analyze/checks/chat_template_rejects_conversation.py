@@ -22,7 +22,7 @@ CHECK = Check(
     fix="Render the conversation as before.",
     wrong_when="base did not render the conversation either, the template declines on purpose what not every model can do, or it could not be rendered within limits",
     severity="warning",
-    weighed="A warning: who sends such conversations gets an error that can be seen. A note for a new template that fails on a single user message.",
+    weighed="A warning: who sends such conversations gets an error that can be seen; the real pairs that show it include a file or add up a role string that is not there. A note for a new template that fails on a single user message.",
     of_added_models=True,
 )
 _ORDINARY = (*CORE, *VARIATIONS)

@@ -20,7 +20,7 @@ CHECK = Check(
     fix="Read the variable as before, or tell users that it is gone.",
     wrong_when="the variable is read in another way, had no effect before either, was a misspelling that head corrects or a variable that the template makes of the messages, or another named template takes it (tools and documents)",
     severity="warning",
-    weighed="A warning: the loss is seen by rendering, and the argument may be gone on purpose. The run over real pairs of revisions is in docs/corpus.md.",
+    weighed="A warning: the loss is seen by rendering, and the argument may be gone on purpose, as in the four real pairs of revisions that show it, which lost `enable_thinking`.",
 )
 _OF_OTHER_CHECKS = ("messages", "add_generation_prompt")
 _OF_NAMED = {"tools": WITH_TOOLS, "documents": "rag"}
