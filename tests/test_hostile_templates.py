@@ -8,6 +8,7 @@ import pytest
 
 from bot import run as story
 from bot.analyze import child, jail
+from bot.analyze.limits import room
 from bot.analyze.records import Comparison
 from tests.changes import write
 from tests.hostile.kinds import Hostile
@@ -94,3 +95,13 @@ def test_what_ends_by_itself_is_not_stopped(tmp_path: Path) -> None:
     child.end(started)
     assert ended.reason == ""
     assert ended.status not in (0, None)
+
+
+def test_work_has_room_of_its_own_for_a_while() -> None:
+    limited = room(64 << 20)
+    for _ in range(2):
+        with limited():
+            assert len(bytearray(1 << 20)) == 1 << 20
+            with pytest.raises(MemoryError):
+                bytearray(512 << 20)
+        assert len(bytearray(512 << 20)) == 512 << 20

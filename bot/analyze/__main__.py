@@ -19,7 +19,7 @@ from bot.analyze.checks.check import checks
 from bot.analyze.claims import claims
 from bot.analyze.comparison import compare
 from bot.analyze.engines.prediction import engines
-from bot.analyze.limits import confine
+from bot.analyze.limits import confine, room
 from bot.analyze.model import card, patterns
 from bot.analyze.model.reader import Reader
 from bot.analyze.records import Comparison, Unchecked
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 SECONDS = 60
 MEMORY = 3 << 30
+ROOM = 512 << 20  # for a template
 
 
 def main() -> None:
@@ -50,6 +51,7 @@ def main() -> None:
     _warm_for(exchange)
     describe = _describer(exchange.task)
     gc.disable()  # a short life within a limit of memory: looking for cycles among a million tokens takes longer than reading them
+    WATCH.room = room(ROOM)
     missing = confine(seconds=SECONDS, memory=MEMORY)
     WATCH.note = _note
     WATCH.seconds = ALL_SECONDS

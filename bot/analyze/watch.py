@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from typing import NoReturn, TypeVar
 
@@ -26,12 +26,13 @@ class Watch(msgspec.Struct):
 
     `note` is given the sha256 of each template before work on it starts and "" after it; `refused` are the templates that made it
     kill a process, or EVERY. `seconds` are left for templates that are slow. `overran` says of those that came to a limit which one it was: they are not tried
-    again, for they may be asked for with a hundred conversations.
+    again, for they may be asked for with a hundred conversations. `room` limits the memory that one may take.
     """
 
     note: Callable[[str], None] = lambda _: None
     refused: frozenset[str] = frozenset()
     seconds: float = math.inf
+    room: Callable[[], AbstractContextManager[None]] = nullcontext
     overran: dict[tuple[str, str], str] = msgspec.field(default_factory=dict[tuple[str, str], str])
 
 
@@ -60,7 +61,7 @@ def limited(text: str, work: Callable[[], T], kind: str = "") -> T:
     WATCH.note(digest)
     start = time.monotonic()
     try:
-        with _timer(SECONDS):
+        with WATCH.room(), _timer(SECONDS):
             return work()
     except _TooLongError:
         reason = f"could not be rendered within {SECONDS:g} s"
