@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bot.analyze.records import Comparison, Finding, Fix
-from bot.publish import words
+from bot.publish import prompted, words
 from bot.publish.compose import Item
 from bot.publish.escape import code, fence, markup
 from bot.publish.links import Links
@@ -21,14 +21,15 @@ class Limits:
 
 
 def blocks(comparison: Comparison, links: Links, *, several: bool, limits: Limits, whole: bool) -> tuple[Item, ...]:
-    """Every new finding in a block, worst first.
+    """Every new finding in a block, worst first; none for what the prompts beside them show.
 
     With `several` model folders each block stands under the heading of its folder. An added model is one block,
     or with `whole` one heading over a block per finding.
     """
     added = {model.folder for model in comparison.models if model.change == "added"}
     groups: dict[tuple[str, str], list[Finding]] = {}
-    for finding in words.severest(comparison.new):
+    seen = prompted.shown(comparison)
+    for finding in words.severest(each for each in comparison.new if each.fingerprint not in seen):
         cause = "" if finding.folder in added and not whole else finding.cause or finding.fingerprint
         groups.setdefault((finding.folder, cause), []).append(finding)
     items: list[Item] = []

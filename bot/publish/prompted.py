@@ -57,6 +57,12 @@ def summary(comparison: Comparison) -> tuple[str, str]:
     return number, ", ".join(told)
 
 
+def shown(comparison: Comparison) -> frozenset[str]:
+    """The fingerprints of findings that say nothing but that prompts differ, where the prompts are shown."""
+    changed = {(change.folder, change.template) for change in comparison.prompts}
+    return frozenset(f.fingerprint for f in comparison.new if f.check == _SAID_BY and (f.folder, f.key) in changed)
+
+
 def cosmetic(comparison: Comparison) -> tuple[str, ...]:
     """The templates whose text changed and whose prompts did not, one sentence each; none that a finding tells of."""
     told = {finding.folder for finding in comparison.new if finding.check == _SAID_BY}
