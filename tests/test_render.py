@@ -2,6 +2,7 @@
 
 import hashlib
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import pytest
 from bot.analyze import render as rendering
 from bot.analyze import watch as room
 from bot.analyze.render import LONGEST, Prompt, examined, render, syntax_error
-from bot.analyze.watch import WATCH
+from bot.analyze.watch import WATCH, OverrunError, limited
 
 MEMO = cast("Any", rendering)._MEMO
 USER = ({"role": "user", "content": "Hi"},)
@@ -210,3 +211,25 @@ def test_an_error_is_cut(text: str, kind: str) -> None:
 
 def test_an_escape_that_python_warns_of_is_kept() -> None:
     assert render(r"{{ '\d' }}", USER, {}) == Prompt(r"\d")
+
+
+def test_an_interruption_that_is_lost_in_a_callback_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "SECONDS", 0.1)
+
+    class Deaf:
+        def __del__(self) -> None:  # what is raised here is only printed
+            until = time.monotonic() + 0.3
+            while time.monotonic() < until:
+                pass
+
+    def work() -> None:
+        del [Deaf()][0:]
+        while True:
+            pass
+
+    seen: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", seen.append)
+    with pytest.raises(OverrunError):
+        limited("x", work)
+    assert len(seen) == 1
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from typing import NoReturn, TypeVar
 
@@ -17,6 +17,7 @@ T = TypeVar("T")
 SECONDS = 2.0
 ALL_SECONDS = 20.0  # of all templates of one comparison that are slow
 _SLOW = 0.05  # work that takes longer counts against them
+_AGAIN = 0.25  # an interruption in a callback whose errors Python only prints is lost, so that it is repeated
 EVERY = "*"
 """Among the refused, it stands for all templates."""
 
@@ -93,9 +94,11 @@ def _timer(seconds: float) -> Generator[None]:
         raise _TooLongError
 
     before = signal.signal(signal.SIGALRM, expired)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        while signal.getsignal(signal.SIGALRM) is expired:
+            with suppress(_TooLongError):  # once more, just now
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                signal.signal(signal.SIGALRM, before)
