@@ -1,8 +1,8 @@
 """What a prompt becomes: the tokens that a tokenizer makes of it, with nothing put around it, for the template has written that already.
 
 apply_chat_template of transformers calls the tokenizer with add_special_tokens=False and neither cuts nor pads (tokenization_utils_base.py:3190-3200
-of 5.24.0, run; :1682-1691 of 4.57.6, run). vLLM and sglang ask for the same (vllm 0.33.0 entrypoints/openai/chat_completion/protocol.py:350; sglang 0.5.23
-srt/entrypoints/openai/serving_chat.py:455-467: with special tokens where these are none).
+of 5.24.0, run; :1682-1691 of 4.57.6, read). vLLM and sglang ask for the same (vllm 0.33.0 entrypoints/openai/chat_completion/protocol.py:350; sglang 0.5.23
+srt/entrypoints/openai/serving_chat.py:455-467: with special tokens where these are none; both read).
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """The tokens that sglang makes of a prompt.
 
 Source: sglang 0.5.23, srt/entrypoints/openai/serving_chat.py:2180-2195 (read): the text is encoded without special tokens where the tokenizer puts any
-around it. Other releases put other things right in the tokenizer after loading it.
+around it. What other releases put right in the tokenizer after loading it was not looked up.
 """
 
 from bot.analyze.model.folder import Model

@@ -1,7 +1,8 @@
 """The tokens that vLLM makes of a prompt.
 
-Source: vllm 0.33.0, entrypoints/openai/chat_completion/protocol.py:350 and 697, renderers/params.py:385-391 (read): a chat is encoded without special tokens,
-which is the default of every release that is predicted (0.8.5 entrypoints/openai/protocol.py:308).
+Source: vllm 0.33.0, entrypoints/openai/chat_completion/protocol.py:350 and 697, renderers/params.py:385-391: a chat is encoded without special tokens, which
+is the default in 0.20.0 (:234) and 0.8.5 (entrypoints/openai/protocol.py:308) as well. All three were read; the other releases have the same field, whose
+default was not looked at in each.
 """
 
 from bot.analyze.model.folder import Model
