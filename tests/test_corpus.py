@@ -11,7 +11,6 @@ import pytest
 from bot.analyze.records import Comparison, Finding
 from tests.changes import compared
 from tests.conftest import SHARED, present
-from tests.test_texts_of_checks import RENDERED
 
 pytestmark = pytest.mark.needs("shared")
 
@@ -74,11 +73,8 @@ def test_every_fault_of_the_spine_is_found(scores: dict[str, Score]) -> None:
     assert {name: scores[name].missed for name in SPINE if scores[name].missed} == {}
 
 
-def test_every_fault_that_is_not_about_rendering_is_found(scores: dict[str, Score]) -> None:
-    missed = {
-        (name, fault) for name, each in scores.items() for fault in each.missed if fault.partition(" in ")[0] not in RENDERED
-    }
-    assert missed == set()
+def test_every_fault_is_found(scores: dict[str, Score]) -> None:
+    assert {(name, fault) for name, each in scores.items() for fault in each.missed} == set()
 
 
 def test_no_case_gives_a_false_alarm(scores: dict[str, Score]) -> None:
