@@ -32,7 +32,7 @@ CHAT: dict[str, Any] = {
     "model_type": "qwen2", "quantization": "q4f16_1", "model_config": {}, "vocab_size": 16, "context_window_size": 4096, "sliding_window_size": -1,
     "prefill_chunk_size": 1024, "attention_sink_size": -1, "tensor_parallel_shards": 1, "tokenizer_files": ["tokenizer.json"],
     "tokenizer_info": {"token_postproc_method": "byte_level", "prepend_space_in_encode": False},
-    "conv_template": {"stop_token_ids": [8, 3], "stop_str": ["<end"], "roles": {"user": "u", "assistant": "a"}, "seps": ["\n"]},
+    "conv_template": {"stop_token_ids": [8, 3], "stop_str": ["<end"], "roles": {"user": "u", "assistant": "a"}, "seps": ["\n"], "system_template": "{system_message}"},
 }  # fmt: skip
 
 

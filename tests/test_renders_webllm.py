@@ -165,3 +165,21 @@ def test_a_prototype_is_not_guessed() -> None:
     config = json.dumps(CONFIG).replace('"name": "chatml"', '"__proto__": {"roles": {}}')
     files = {"mlc-chat-config.json": config, "tokenizer.json": json.dumps(TOKENIZER)}
     assert isinstance(rendered(model(files)), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("changes", "first"),
+    [
+        ({}, None),
+        ({"seps": []}, "prompt"),
+        ({"roles": {"user": "U"}}, "prompt"),
+        ({"roles": None}, "prompt"),
+        ({"system_template": None}, "prompt"),
+        ({"role_templates": None}, "prompt"),
+        ({"stop_str": None}, "first-token"),
+    ],
+)
+def test_a_template_of_which_no_prompt_can_be_made_fails_at_the_prompt(changes: dict[str, Any], first: str | None) -> None:
+    found = webllm.predict(folder(conv_template={**BASE, **changes}), "0.2.86").fields["first_failure"]
+    assert isinstance(found, Known)
+    assert found.value == first

@@ -28,6 +28,7 @@ from bot.analyze.render import Renders
 from bot.analyze.renderings import Token
 from bot.analyze.rules.encoding import encoded_by_webllm
 from bot.analyze.rules.javascript import Failed, json_file
+from bot.analyze.rules.webllm_prompt import Parts, prompt_of
 from bot.analyze.rules.webllm_tokens import probe_tokens as tokens_of_probes
 from bot.analyze.rules.webllm_window import prompt_within, window_of
 from bot.answer import Answer, Known, Missing, Unknown
@@ -40,6 +41,7 @@ VERSIONS = ("0.2.86",)
 # What may end an answer where no stop ids are given (cpp/tokenizer_info_impl.h:98-107); byte_fallback reads the last one with spaces in it (run).
 _DETECTED = ("</s>", "<|end_of_text|>", "<|eot_id|>", "<|endoftext|>", "<eos>", "<|eos|>", "<end_of_turn>")
 _NOT_BY_FALLBACK = "<｜end▁of▁sentence｜>"
+_HELLO = Probe("hello", ({"role": "user", "content": "Hi"},))
 _METHODS = ("raw", "byte_level", "byte_fallback")
 
 
@@ -238,12 +240,13 @@ def _first_failure(model: Model, fields: dict[str, Answer[Any]]) -> Answer[Any]:
     conv = conversation(model)
     if fields["stops"] == Known(None, fields["stops"].places):
         return Known("first-token", fields["stops"].places)
-    roles, seps = conv.get("roles"), conv.get("seps")
-    if seps == []:
-        return Known("prompt", (conversation_place(model, "seps"),))  # "Need seps to work" (run)
-    if isinstance(roles, dict) and {"user", "assistant"} <= roles.keys() and isinstance(seps, list) and seps:
+    made = prompt_of(conv, _HELLO)
+    if isinstance(made, Parts):
         return Known(None)
-    return Unknown("whether a prompt can be made of conv_template is not modelled", (conversation_place(model, "roles"),))
+    place = (conversation_place(model, "seps" if conv.get("seps") == [] else "roles"),)
+    if isinstance(made, Unknown) or made.kind == "limits":
+        return Unknown(made.reason if isinstance(made, Unknown) else f"the prompt {made.error}", place)
+    return Known("prompt", place)
 
 
 def encode(model: Model, _: str, texts: tuple[str, ...]) -> Answer[dict[str, list[int]]]:
