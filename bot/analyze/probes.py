@@ -41,6 +41,7 @@ def _calling(arguments: Any, content: str | None = "") -> Message:
     return {"role": "assistant", "content": content, "tool_calls": [call]}
 
 
+DOCUMENTS = [{"title": "Sky", "text": "It is blue."}]
 TOOLS = [_tool("look", "Look somewhere.", "at")]
 _OFFERED = {**_ASKED, "tools": TOOLS}
 _ANSWER: Message = {"role": "tool", "name": "look", "tool_call_id": "call00001", "content": "blue"}
@@ -60,7 +61,7 @@ EXTENDED: tuple[Probe, ...] = (
     Probe("a tool call without arguments", (_USER, _calling(None), _ANSWER), _OFFERED),
     Probe("content in parts", ({"role": "user", "content": [{"type": "text", "text": "Hi"}]},), _ASKED),
     Probe("a reply with its reasoning", (_USER, _THOUGHT, _MORE), _ASKED),
-    Probe("documents", (_USER,), {**_ASKED, "documents": [{"title": "Sky", "text": "It is blue."}]}),
+    Probe("documents", (_USER,), {**_ASKED, "documents": DOCUMENTS}),
     Probe("a developer message", ({"role": "developer", "content": "Be brief."}, _USER), _ASKED),
     Probe("thinking switched off", (_USER,), {**_ASKED, "enable_thinking": False}),
     Probe("thinking switched on", (_USER,), {**_ASKED, "enable_thinking": True}),

@@ -49,7 +49,7 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
             names = listed((value(probe.name) for probe in shown), _MOST)
             everywhere = len(shown) == len([after for _, _, after in prompts if after.text is not None])
             yield _seen(head, new, "The prompt now depends on the clock" + ("" if everywhere else f", as for {names}"))
-        elif not asked and _asks(new.text) and not any(after.dated for _, _, after in prompts):
+        elif not asked and _asks(new.text) and not any(after.dated and after.text is not None for _, _, after in prompts):
             yield _seen(head, new, "The prompt now depends on the clock in a branch that no built-in conversation enters")
 
 

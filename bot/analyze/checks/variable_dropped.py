@@ -6,10 +6,11 @@ from difflib import SequenceMatcher
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.effect import inner, lost, sets
 from bot.analyze.model.folder import Model
-from bot.analyze.model.prompt_change import Change, changes
+from bot.analyze.model.prompt_change import Change, changes, with_variables
 from bot.analyze.model.prompting import WITH_TOOLS, arguments
 from bot.analyze.model.templates import DEFAULT, Template, in_force, place_of
 from bot.analyze.wording import value
+from bot.probe import Probe
 
 CHECK = Check(
     title="The chat template does not heed an argument any more",
@@ -22,7 +23,21 @@ CHECK = Check(
     severity="warning",
     weighed="A warning: the loss is seen by rendering, and the argument may be gone on purpose, as in the four real pairs of revisions that show it, which lost `enable_thinking`.",
 )
-_OF_OTHER_CHECKS = ("messages", "add_generation_prompt")
+# Other checks look at the first two; the rest are arguments of apply_chat_template, which it keeps to itself (tokenization_utils_base.py and
+# utils/chat_template_utils.py of transformers 5.24.0), so that no caller can give them to a template.
+_NOT_OF_CALLERS = (
+    "messages",
+    "add_generation_prompt",
+    "continue_final_message",
+    "tokenize",
+    "padding",
+    "truncation",
+    "max_length",
+    "return_tensors",
+    "return_dict",
+    "return_assistant_tokens_mask",
+    "tokenizer_kwargs",
+)
 _OF_NAMED = {"tools": WITH_TOOLS, "documents": "rag"}
 # Names that callers give, by the templates of the families; a name close to one of them that head reads instead was a misspelling.
 _USUAL = (
@@ -51,7 +66,7 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
             continue
         for name in list(arguments(change.old.text))[:_MOST]:
             if (
-                name in (*_OF_OTHER_CHECKS, *inner(change.old.text))
+                name in (*_NOT_OF_CALLERS, *inner(change.old.text))
                 or _corrected(name, change)
                 or _taken_by_another(name, change, in_force(head))
             ):
@@ -60,7 +75,7 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
             if name in arguments(change.new.text) and not by_itself:
                 continue  # it is read; whether it counts hangs on the conversation
             probe = lost(change, name)
-            if probe is not None:
+            if probe is not None and not (name in arguments(change.new.text) and _unopened(change, probe)):
                 does = "sets" if by_itself else "does not read"
                 own = "by itself, whatever its caller says" if by_itself else "any more"
                 yield Seen(
@@ -69,6 +84,17 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
                     detail=f"In base it changed the prompt of {probe.name}. {CHECK.why}",
                     places=(place_of(head, change.new),),
                 )
+
+
+def _unopened(change: Change, probe: Probe) -> bool:
+    """Whether head ignores add_generation_prompt where base heeds it: what only counted behind it is lost with it, and said by another check."""
+    before, after = (
+        [side.text for side in sides]
+        for sides in zip(
+            *(change.both(with_variables(probe, {"add_generation_prompt": on})) for on in (True, False)), strict=True
+        )
+    )
+    return before[0] != before[1] and after[0] == after[1]
 
 
 def _corrected(name: str, change: Change) -> bool:

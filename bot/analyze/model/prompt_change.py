@@ -8,7 +8,7 @@ import msgspec
 from bot.analyze.model.folder import Model
 from bot.analyze.model.prompting import WITH_TOOLS, prompt, same_name
 from bot.analyze.model.templates import DEFAULT, Template
-from bot.analyze.probes import TOOLS
+from bot.analyze.probes import CORE, DOCUMENTS, TOOLS
 from bot.analyze.render import Prompt
 from bot.analyze.wording import value
 from bot.probe import Message, Probe
@@ -40,8 +40,12 @@ class Change(msgspec.Struct, frozen=True):
         return as_read(self.old.text) != as_read(self.new.text)
 
     def asked(self, probes: Iterable[Probe]) -> tuple[Probe, ...]:
-        """Conversations as the template is asked for them: `tool_use` always with tools."""
-        return tuple(with_tools(probe) if self.new.name == WITH_TOOLS else probe for probe in probes)
+        """Conversations as the template is asked for them: `tool_use` always with tools, one that base renders only with documents with those."""
+        given = tuple(probes)
+        if self.new.name == WITH_TOOLS:
+            return tuple(map(with_tools, given))
+        plain, helped = (prompt(self.base, self.old, probe).text for probe in (CORE[0], with_documents(CORE[0])))
+        return tuple(map(with_documents, given)) if plain is None and helped is not None else given
 
 
 def changes(base: Model, head: Model) -> tuple[Change, ...]:
@@ -62,6 +66,11 @@ def as_read(text: str) -> str:
 def with_tools(probe: Probe) -> Probe:
     """The conversation with tools offered."""
     return with_variables(probe, {"tools": TOOLS}) if not probe.variables.get("tools") else probe
+
+
+def with_documents(probe: Probe) -> Probe:
+    """The conversation with documents given."""
+    return with_variables(probe, {"documents": DOCUMENTS}) if not probe.variables.get("documents") else probe
 
 
 def with_variables(probe: Probe, variables: dict[str, Any]) -> Probe:

@@ -20,6 +20,8 @@ WITH_TOOLS = "tool_use"  # the named template that a request with tools takes
 _GIVEN = {"messages", "raise_exception", "strftime_now", "range", "dict", "lipsum", "cycler", "joiner", "namespace"}
 _ROLES = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token", "additional_special_tokens")
 _OF_PROBES = {"add_generation_prompt", "tools", "documents", "enable_thinking"}
+# Names that are the caller's also where the template sets them without asking, as in {% if not tools %}{% set tools = [] %}.
+_OF_CALLERS = {*_OF_PROBES, "thinking", "reasoning_effort", "builtin_tools", "custom_tools"}
 _MOST_VARIABLES = 12
 _MOST_VALUES = 4
 
@@ -127,6 +129,10 @@ def _compared(node: nodes.Compare, found: dict[str, list[Any]]) -> None:
 
 
 def arguments(text: str) -> Mapping[str, Variable]:
-    """The variables that are a template's arguments by all signs: never set by itself, or asked whether they are defined; none where it cannot be seen."""
+    """The variables that are a template's arguments by all signs: never set by itself, asked whether they are defined, or known; none where it cannot be seen."""
     found = _or_none(variables(text))
-    return {each.name: each for each in found if each.name not in _ROLES and (each.is_asked or not each.is_set)}
+    return {
+        each.name: each
+        for each in found
+        if each.name not in _ROLES and (each.is_asked or not each.is_set or each.name in _OF_CALLERS)
+    }
