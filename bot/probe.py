@@ -12,7 +12,9 @@ Message: TypeAlias = dict[str, Any]
 LARGEST = 4 << 20
 """Bytes of a file of probes."""
 _DEEPER = 50
-_EXAMPLE = '{"probes": [{"name": "hello", "messages": [{"role": "user", "content": "Hi"}]}]}'
+_MESSAGES = '[{"role": "user", "content": "Hi"}]'
+_PROBES = f'{{"probes": [{{"name": "hello", "messages": {_MESSAGES}}}]}}'
+_CONVERSATION = f'{{"messages": {_MESSAGES}}}'
 
 
 class Probe(msgspec.Struct, frozen=True):
@@ -42,11 +44,11 @@ class _Row(msgspec.Struct, forbid_unknown_fields=True):
 
 def read_probes(path: Path) -> tuple[Probe, ...]:
     """Read the probes of a file: an object whose `probes` are objects with name, messages and the rest of `_Row`. Raises UsageError."""
-    value = _json(path)
+    value = _json(path, _PROBES)
     rows: Any = value.get("probes") if isinstance(value, dict) else None
     if not isinstance(rows, list) or not rows:
-        raise UsageError(f'{path}: has no list "probes" with a conversation in it; write {_EXAMPLE}')
-    found = tuple(_probe(path, f"probes[{i}]", row) for i, row in enumerate(cast("list[Any]", rows)))
+        raise UsageError(f'{path}: has no list "probes" with a conversation in it; write {_PROBES}')
+    found = tuple(_probe(path, f"probes[{i}]", row, _PROBES) for i, row in enumerate(cast("list[Any]", rows)))
     names = [probe.name for probe in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -56,39 +58,41 @@ def read_probes(path: Path) -> tuple[Probe, ...]:
 
 def read_messages(path: Path) -> Probe:
     """One conversation from a file: a list of messages, or an object with `messages` and what else a probe may have. Raises UsageError."""
-    value = _json(path)
+    value = _json(path, _MESSAGES)
     if isinstance(value, list):
         value = {"messages": value}
     if not isinstance(value, dict) or "messages" not in value:
-        raise UsageError(
-            f'{path}: is no list of messages; write [{{"role": "user", "content": "Hi"}}], or an object with "messages"'
-        )
+        raise UsageError(f'{path}: is no list of messages; write {_MESSAGES}, or an object with "messages"')
     return _probe(
         path,
         "the conversation",
         {"name": path.stem.encode("utf-8", "backslashreplace").decode(), **cast("dict[str, Any]", value)},
+        _CONVERSATION,
     )
 
 
-def _json(path: Path) -> Any:
+def _json(path: Path, example: str) -> Any:
+    """What a JSON file holds; `example` shows how one is written."""
     try:
-        if path.stat().st_size > LARGEST:
+        with path.open("rb") as file:  # the size of what is no plain file is not known before
+            raw = file.read(LARGEST + 1)
+        if len(raw) > LARGEST:
             raise UsageError(f"{path}: is larger than {LARGEST >> 20} MiB; conversations to be rendered are short")
-        raw = path.read_bytes().removeprefix(codecs.BOM_UTF8)
+        raw = raw.removeprefix(codecs.BOM_UTF8)
         value: Any = msgspec.json.decode(raw)
         msgspec.json.decode(b"[" * _DEEPER + raw + b"]" * _DEEPER)  # it is read once more where it stands deeper
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror}); name a JSON file of conversations") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{path}: is not JSON ({error}); write {_EXAMPLE}") from error
+        raise UsageError(f"{path}: is not JSON ({error}); write {example}") from error
     return value
 
 
-def _probe(path: Path, place: str, value: Any) -> Probe:
+def _probe(path: Path, place: str, value: Any, example: str) -> Probe:
     try:
         row = msgspec.convert(value, _Row)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{path}: {place} is no conversation ({error}); write {_EXAMPLE}") from error
+        raise UsageError(f"{path}: {place} is no conversation ({error}); write {example}") from error
     given = {"add_generation_prompt": row.add_generation_prompt, "tools": row.tools, "documents": row.documents}
     reserved = sorted({*given, "messages"} & row.variables.keys())
     if reserved:

@@ -85,6 +85,24 @@ def test_messages_alone_are_a_conversation(tmp_path: Path) -> None:
         read_messages(written(tmp_path, {"probes": []}))
 
 
+@pytest.mark.parametrize("value", ["[", [5], {"messages": [USER], "tools": "x"}, {"messages": [{}]}])
+def test_the_cure_for_a_wrong_conversation_is_one(value: Any, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as error:
+        read_messages(written(tmp_path, value))
+    said = str(error.value)
+    assert "probes" not in said.replace("probes.json", "")
+    if "; write {" in said or "; write [" in said:
+        cure = json.loads(said.rpartition("; write ")[2])
+        assert read_messages(written(tmp_path, cure)).messages == (USER,)
+    else:
+        assert said.endswith('; write one such as "user"')
+
+
+def test_a_file_without_end_is_not_read_to_it() -> None:
+    with pytest.raises(UsageError, match="is larger than 4 MiB"):
+        read_messages(Path("/dev/zero"))
+
+
 @pytest.mark.needs("shared")
 def test_the_conversations_of_a_published_study_are_such_a_file() -> None:
     found = read_probes(SHARED / "corpus" / "template-history" / "probes.json")
@@ -96,6 +114,21 @@ def test_exactly_the_given_conversations_are_rendered() -> None:
     unchecked: list[Unchecked] = []
     changed = prompts(base, head, (Probe("mine", (USER,)),), unchecked).changes
     assert [(change.probe, change.diff) for change in changed] == [("mine", "-d:Hi\n+xd:Hi")]
+    assert unchecked == []
+
+
+def test_a_conversation_whose_template_is_missing_is_said() -> None:
+    folder, more = named(default=DEFAULT), named(default=DEFAULT, rag=RAG)
+    for before, after, sides in ((folder, folder, "base and head have"), (more, folder, "head has"), (folder, more, "base has")):
+        unchecked: list[Unchecked] = []
+        base, head = model({"tokenizer_config.json": before}, "base"), model({"tokenizer_config.json": after})
+        found = prompts(base, head, (Probe("mine", (USER,), template="rag"), Probe("other", (USER,))), unchecked)
+        assert [each.reason for each in unchecked] == [
+            f"the conversation mine was not rendered: {sides} no chat template called rag"
+        ]
+        assert [(each.conversations, each.brought) for each in found.templates] == [(1, True)]
+    unchecked = []
+    assert prompts(model({}, "base"), model({}), (Probe("mine", (USER,), template="rag"),), unchecked).templates == ()
     assert unchecked == []
 
 

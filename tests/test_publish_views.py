@@ -327,6 +327,26 @@ def test_a_cosmetic_change_is_one_line_unless_a_finding_tells_of_it() -> None:
     )
 
 
+def test_what_became_of_conversations_that_were_brought_is_told_beside_a_finding_too() -> None:
+    told = finding(check="chat-template-changed", severity="note")
+    start = "The text of the chat template changed. Of the file of probes,"
+    for counts, end in (
+        ({}, "9 conversations render the same."),
+        ({"failing": 8}, "1 conversation renders the same and 8 conversations fail before and after."),
+        ({"conversations": 1, "failing": 1}, "1 conversation fails before and after."),
+    ):
+        record = comparison(rendered=(rendered(**{"differing": 0, "brought": True, **counts}),), new=(told,))
+        assert prompted.cosmetic(record) == (f"{start} {end}",)
+    for other in ({"rewritten": False}, {"differing": 1}, {"unrendered": 1}, {"conversations": 0}):
+        assert prompted.cosmetic(comparison(rendered=(rendered(**{"differing": 0, "brought": True, **other}),))) == ()
+
+
+def test_the_text_tells_once_that_prompts_differ() -> None:
+    told = finding(check="chat-template-changed", severity="note", key="default", title="It renders differently")
+    assert "It renders differently" not in text(comparison(prompts=(changed("a"),), new=(told,)), color=False)
+    assert "It renders differently" in text(comparison(new=(told,)), color=False)
+
+
 def test_the_comment_shows_the_first_diffs_and_folds_the_others() -> None:
     changes = (
         *(changed(f"p{n}", way=str(n), diff=f"+{n}") for n in range(5)),

@@ -318,6 +318,7 @@ def test_a_revision_is_rendered_folder_by_folder(tmp_path: Path) -> None:
     [
         "ends with spaces   ",
         "\n\n",
+        "   ",
         " spaces \n  at both ends  \nof every line \n",
         "a" * 500 + "\n" + "東" * 200,
         "word " * 200,
@@ -344,6 +345,19 @@ def test_a_page_of_a_hostile_prompt_is_bounded() -> None:
         assert page.count("\n") < 30_000
         assert "and so on (the JSON has all of it)" in page
         assert "1000000 letters" in page
+
+
+def test_a_prompt_of_spaces_shows_as_many() -> None:
+    assert shown("   ") == ["  │ ␠␠␠"]
+    assert shown("a  \n") == ["  │ a  ⏎"]
+    assert shown("a" * 36 + "  ", width=40) == ["  │ " + "a" * 36, "  ┊ ␠␠"]
+
+
+def test_the_words_of_an_error_are_shown_as_they_are_and_a_long_name_is_cut() -> None:
+    row = Rendering(folder=".", engine=NEWEST, probe="n" * 1000, outcome="error", type="TemplateError", reason="no `x`\x1b[31m")
+    whole = renderings(Renderings(date="", probes=(Probe("n" * 1000, USER),), rows=(row,)), color=False)
+    assert "  fails: TemplateError: no `x`␛[31m\n" in whole
+    assert f"\n{'n' * 30}…{'n' * 29}, transformers" in whole
 
 
 def test_letters_without_a_shape_are_visible() -> None:

@@ -7,7 +7,7 @@ import msgspec
 from bot.analyze.model.folder import Model
 from bot.analyze.model.prompt_change import RARER, VARIATIONS, as_read, changes
 from bot.analyze.model.prompting import probes_for, prompt, taken
-from bot.analyze.model.templates import Template
+from bot.analyze.model.templates import Template, in_force
 from bot.analyze.prompt_difference import Parts, diff, parts, way
 from bot.analyze.prompt_ids import Ids, Room, ids
 from bot.analyze.records import PromptChange, RenderedTemplate, Unchecked
@@ -52,7 +52,7 @@ def prompts(base: Model, head: Model, asked: tuple[Probe, ...], unchecked: list[
     A conversation that fails on one side only differs; one that fails on both does not. One that could not be rendered within limits is
     told in `unchecked`. Tokens are counted as long as there is `room`.
     """
-    rows = _asked(base, head, asked) if asked else _usual(base, head)
+    rows = _asked(base, head, asked, unchecked) if asked else _usual(base, head)
     unchecked.extend(_untold(head, row) for row in rows if row.unrendered)
     differing = [row for row in rows if row.differs]
     room = room or Room()
@@ -82,12 +82,22 @@ def prompts(base: Model, head: Model, asked: tuple[Probe, ...], unchecked: list[
         )
     names = dict.fromkeys(row.after.name for row in rows)
     of_one = ([row for row in rows if row.after.name == name] for name in names)
-    return Prompts(tuple(found), tuple(_template(base.name, each, before, after) for each in of_one))
+    brought = bool(asked)
+    return Prompts(tuple(found), tuple(_template(base.name, each, before, after, brought=brought) for each in of_one))
 
 
-def _asked(base: Model, head: Model, asked: tuple[Probe, ...]) -> list[_Both]:
-    found = ((taken(base, probe), taken(head, probe), probe) for probe in asked)
-    return [_both(base, head, old, new, probe) for old, new, probe in found if old is not None and new is not None]
+def _asked(base: Model, head: Model, asked: tuple[Probe, ...], unchecked: list[Unchecked]) -> list[_Both]:
+    """The conversations of an operator; that a side has no template of the name that one of them gives is told in `unchecked`."""
+    found: list[_Both] = []
+    for probe in asked:
+        old, new = taken(base, probe), taken(head, probe)
+        if old is not None and new is not None:
+            found.append(_both(base, head, old, new, probe))
+        elif probe.template and (in_force(base) or in_force(head)):
+            sides = "base and head have" if old is new else "base has" if old is None else "head has"
+            reason = f"the conversation {probe.name} was not rendered: {sides} no chat template called {probe.template}"
+            unchecked.append(Unchecked(kind="check", id="prompts", folder=head.name, reason=reason))
+    return found
 
 
 def _usual(base: Model, head: Model) -> list[_Both]:
@@ -124,7 +134,7 @@ def _ids(base: Model, head: Model, rows: list[_Both], unchecked: list[Unchecked]
         return {}, {}
 
 
-def _template(folder: str, rows: list[_Both], before: Ids, after: Ids) -> RenderedTemplate:
+def _template(folder: str, rows: list[_Both], before: Ids, after: Ids, *, brought: bool) -> RenderedTemplate:
     compared = [row for row in rows if not row.unrendered]
     # A conversation that fails on a side is no request that got longer.
     requests = [
@@ -140,6 +150,7 @@ def _template(folder: str, rows: list[_Both], before: Ids, after: Ids) -> Render
         failing=sum(row.old.text is None and row.new.text is None for row in compared),
         unrendered=len(rows) - len(compared),
         more_tokens=more.pop() if len(more) == 1 else None,
+        brought=brought,
     )
 
 

@@ -118,6 +118,7 @@ class RenderedTemplate(msgspec.Struct, frozen=True, kw_only=True):
 
     `rewritten` says that its text is another one to Jinja. `unrendered` conversations could not be rendered within limits; they are not among `conversations`.
     `more_tokens` is by how many tokens every conversation that asks for a reply got longer, None where it is not the same for all or not known.
+    `brought` says that the conversations are the operator's, and not the built-in ones that checks render.
     """
 
     folder: str
@@ -128,6 +129,7 @@ class RenderedTemplate(msgspec.Struct, frozen=True, kw_only=True):
     failing: int = 0
     unrendered: int = 0
     more_tokens: int | None = None
+    brought: bool = False
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):

@@ -131,7 +131,7 @@ def _rendered(text: str, given: str, dialect: Dialect) -> Prompt:
     except Exception as error:  # noqa: BLE001 - whatever a template raises is its outcome, told with its type
         return Prompt(None, _cut(f"{type(error).__name__}: {error}"), "failed", type(error).__name__, CLOCK.reads > reads)
     if len(shown) > LONGEST:
-        raise OverrunError(f"its text is longer than {LONGEST} characters")
+        raise OverrunError(f"could not be rendered within limits (its text is longer than {LONGEST} characters)")
     return Prompt(shown, dated=CLOCK.reads > reads)
 
 

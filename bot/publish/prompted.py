@@ -64,17 +64,17 @@ def shown(comparison: Comparison) -> frozenset[str]:
 
 
 def cosmetic(comparison: Comparison) -> tuple[str, ...]:
-    """The templates whose text changed and whose prompts did not, one sentence each; none that a finding tells of."""
+    """The templates whose text changed and whose prompts did not, one sentence each; none that a finding tells of, unless an operator brought the conversations."""
     told = {finding.folder for finding in comparison.new if finding.check == _SAID_BY}
     several = len({each.folder for each in comparison.rendered}) > 1
     return tuple(
-        _cosmetic(each, several=several)
+        _brought(each, several=several) if each.brought else _cosmetic(each, several=several)
         for each in comparison.rendered
         if each.rewritten
+        and each.conversations
         and not each.differing
         and not each.unrendered
-        and each.conversations > each.failing
-        and each.folder not in told
+        and (each.brought or (each.conversations > each.failing and each.folder not in told))
     )
 
 
@@ -85,9 +85,24 @@ def _cosmetic(template: RenderedTemplate, *, several: bool) -> str:
         if template.failing
         else ""
     )
+    return (
+        f"The text of the chat template{_where(template, several=several)} changed; all {same} render the same (cosmetic){fail}."
+    )
+
+
+def _brought(template: RenderedTemplate, *, several: bool) -> str:
+    """What became of an operator's conversations, which may miss what others show: nothing is said of the change as a whole."""
+    works, fail = template.conversations - template.failing, template.failing
+    counted = [
+        *([f"{words.plural(works, 'conversation')} {'renders' if works == 1 else 'render'} the same"] if works else []),
+        *([f"{words.plural(fail, 'conversation')} {'fails' if fail == 1 else 'fail'} before and after"] if fail else []),
+    ]
+    return f"The text of the chat template{_where(template, several=several)} changed. Of the file of probes, {words.listing(counted)}."
+
+
+def _where(template: RenderedTemplate, *, several: bool) -> str:
     named = _template(template.template).removeprefix(", template")
-    where = f" in {words.folder(template.folder)}" if several else ""
-    return f"The text of the chat template{named}{where} changed; all {same} render the same (cosmetic){fail}."
+    return f"{named}{f' in {words.folder(template.folder)}' if several else ''}"
 
 
 def _kind(change: PromptChange) -> tuple[str, ...]:

@@ -20,11 +20,13 @@ from bot.analyze.renderings import Rendering, Renderings, Token
 from bot.probe import Probe
 from bot.publish import words
 from bot.publish.console import rendered, sentence
-from bot.publish.escape import quoted, visible
+from bot.publish.escape import quoted, shorten, visible
 
 BAR, BROKEN, BETWEEN = "  │ ", "  ┊ ", "▏"
 # Lines of prompts on one page, and tokens of one prompt in a list; a page is for people.
 MOST_LINES, MOST_TOKENS = 20_000, 5_000
+_NAME = 60
+"""Letters of a conversation's name that are shown."""
 _REST = "and so on (the JSON has all of it)"
 _SPECIAL, _DIM = "bold magenta", "dim"
 _SPACE = "␠"
@@ -73,22 +75,22 @@ def _rank(row: Rendering) -> int:
 def _of_probe(
     probe: Probe, groups: list[list[Rendering]], every: Sequence[str], room: _Room, *, width: int, verbose: bool
 ) -> Iterator[RenderableType]:
+    name = quoted(shorten(probe.name, _NAME))
     if verbose:
         said = msgspec.json.encode({"messages": probe.messages, **probe.variables}).decode()
-        yield Padding(sentence(f"{quoted(probe.name)}: {quoted(said)}", _DIM), (1, 0, 0, 2))
+        yield Padding(sentence(f"{name}: {quoted(said)}", _DIM), (1, 0, 0, 2))
     for same in groups:
         first = same[0]
         names = [row.engine for row in same if row.engine]
         by = words.engines(names, every) if names else "the chat template by itself"
-        yield Padding(sentence(f"{quoted(probe.name)}, {by}", "bold"), (1, 0, 0, 0))
+        yield Padding(sentence(f"{name}, {by}", "bold"), (1, 0, 0, 0))
         yield from _outcome(first, room, width=width, verbose=verbose)
 
 
 def _outcome(row: Rendering, room: _Room, *, width: int, verbose: bool) -> Iterator[RenderableType]:
     """A prompt, or what came of it instead."""
     if row.text is None:
-        style = "red" if row.outcome == "error" else ""
-        yield Padding(sentence(_why(row), style), (0, 0, 0, 2))
+        yield Padding(_why(row), (0, 0, 0, 2))
         return
     yield from _prompt(row.text, row, room, width)
     yield Padding(sentence(_summary(row), _DIM), (0, 0, 0, 2))
@@ -108,10 +110,12 @@ def _prompt(text: str, row: Rendering, room: _Room, width: int) -> Iterator[Rend
         yield line
 
 
-def _why(row: Rendering) -> str:
+def _why(row: Rendering) -> Text:
+    """Why there is no prompt. The words of an error are shown as they are, back-ticks too."""
     if row.outcome == "error":
-        return f"fails: {row.type}{f': {quoted(row.reason)}' if row.reason else ''}"
-    return f"makes no prompt: {row.reason}" if row.outcome == "none" else f"cannot be told: {row.reason}"
+        words_of_it = Text(f": {visible(row.reason)}" if row.reason else "", "red")
+        return sentence(f"fails: {row.type}", "red").append_text(words_of_it)
+    return sentence(f"makes no prompt: {row.reason}" if row.outcome == "none" else f"cannot be told: {row.reason}")
 
 
 def _summary(row: Rendering) -> str:
@@ -203,8 +207,9 @@ def _begun(bar: str) -> Text:
 
 def _ended(line: Text) -> Text:
     """A line whose spaces at the end can be seen: none is left that a terminal or an editor takes away."""
-    spaces = len(line.plain) - len(line.plain.rstrip(" "))
-    if not spaces or line.plain in (BAR, BROKEN):
+    shown = line.plain[len(BAR) :]  # the other bar is as long
+    spaces = len(shown) - len(shown.rstrip(" "))
+    if not spaces:
         return line
     kept = line[: len(line.plain) - spaces]
     kept.append(_SPACE * spaces, _DIM)

@@ -45,7 +45,8 @@ def _parts(comparison: Comparison, *, verbose: bool) -> Iterable[RenderableType]
     yield from map(sentence, prompted.cosmetic(comparison))
     if comparison.prompts:
         yield from _prompts(comparison, verbose=verbose)
-    for finding in words.severest(comparison.new):
+    seen = prompted.shown(comparison)
+    for finding in words.severest(each for each in comparison.new if each.fingerprint not in seen):
         yield from _finding(finding, verbose=verbose)
     if verbose:
         yield from _details(comparison)
