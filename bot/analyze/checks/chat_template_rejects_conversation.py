@@ -26,7 +26,7 @@ CHECK = Check(
     of_added_models=True,
 )
 _ORDINARY = (*CORE, *VARIATIONS)
-_OF_PYTHON = re.compile(r"\{'(?:type|text)': ")  # parts printed as Python writes them were not rendered before either
+_OF_PYTHON = re.compile(r"\{'type': 'text'|\{'text': '")  # parts printed as Python writes them were not rendered before either
 
 
 def _answered_elsewhere(probe: Probe) -> bool:

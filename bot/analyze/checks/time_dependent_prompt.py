@@ -9,6 +9,7 @@ from jinja2 import nodes
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.calls import MOST_TEMPLATES, of_calls
 from bot.analyze.model.folder import Model
+from bot.analyze.model.prompt_change import RARER
 from bot.analyze.model.prompting import probes_for, prompt, same_name
 from bot.analyze.model.templates import Template, place_of
 from bot.analyze.render import Prompt, examined
@@ -29,6 +30,7 @@ CHECK = Check(
 
 # A clock that always says the same, in front of a template; the empty print keeps the line feed that a tag would swallow.
 _STOPPED = "{%- macro strftime_now(form) -%}qxclock{%- endmacro -%}{{ '' }}"
+_BESIDE_TOOLS = tuple(probe for probe in RARER if probe.variables.get("tools"))
 _MOST = 3
 
 
@@ -38,7 +40,7 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     fresh = tuple((old, new) for old, new in of_calls(base, head) if new.name not in {each.name for _, each in pairs})
     for old, new in (*pairs, *fresh)[:MOST_TEMPLATES]:
         asked = _asks(old.text)
-        probes = probes_for(new, old)
+        probes = (*probes_for(new, old), *_BESIDE_TOOLS)
         prompts = [(probe, prompt(base, old, probe), prompt(head, new, probe)) for probe in probes]
         shown = [
             probe

@@ -116,9 +116,9 @@ def _of_tree(root: nodes.Template) -> tuple[Variable, ...]:
 
 
 def _compared(node: nodes.Compare, found: dict[str, list[Any]]) -> None:
-    """The constants that a comparison holds against names, on either side; for "in" those of the list."""
+    """The constants that a comparison holds against names or what filters and methods make of them, on either side; for "in" those of the list."""
     sides = [node.expr, *(operand.expr for operand in node.ops)]
-    names = [side.name for side in sides if isinstance(side, nodes.Name)]
+    names = [name for side in sides if (name := _name(side))]
     values = [side.value for side in sides if isinstance(side, nodes.Const)]
     for side in sides:
         if isinstance(side, nodes.List | nodes.Tuple):
@@ -126,6 +126,17 @@ def _compared(node: nodes.Compare, found: dict[str, list[Any]]) -> None:
     plain = [value for value in values if isinstance(value, str | int | float | bool)]
     for name in names:
         found.setdefault(name, []).extend(plain)
+
+
+def _name(node: nodes.Node | None) -> str | None:
+    """The variable that an expression is about: `mode` in mode, mode | lower and mode.strip()."""
+    match node:
+        case nodes.Name():
+            return node.name
+        case nodes.Filter(node=inner) | nodes.Call(node=nodes.Getattr(node=inner)):
+            return _name(inner)
+        case _:
+            return None
 
 
 def arguments(text: str) -> Mapping[str, Variable]:
