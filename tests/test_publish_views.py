@@ -310,15 +310,18 @@ def test_the_ids_that_go_and_come_are_told_where_they_are_the_same_few() -> None
     assert said(changed("a", removed_ids=(), added_ids=())) == ["`a`"]
 
 
-def test_a_cosmetic_change_is_one_line_unless_a_finding_tells_of_it() -> None:
+def test_a_cosmetic_change_is_one_line() -> None:
     same = rendered(differing=0)
     sentence = "The text of the chat template changed; all 9 conversations render the same (cosmetic)."
     assert prompted.cosmetic(comparison(rendered=(same,))) == (sentence,)
     assert sentence in " ".join(text(comparison(rendered=(same,)), color=False).split())
     assert sentence in summary(comparison(rendered=(same,)), LINKS)
     assert sentence in comment(comparison(rendered=(same,), new=(finding(),)), links=LINKS)
-    told = finding(check="chat-template-changed", severity="note")
-    assert prompted.cosmetic(comparison(rendered=(same,), new=(told,))) == ()
+    told = finding(check="chat-template-changed", severity="note", key="default", title="It changed in its text alone")
+    for view in (comment, summary):
+        said = view(comparison(rendered=(same,), new=(finding(), told)), links=LINKS)
+        assert sentence in said
+        assert "It changed in its text alone" not in said
     others = ({"rewritten": False}, {"differing": 1}, {"unrendered": 1}, {"failing": 9})
     assert prompted.cosmetic(comparison(rendered=tuple(rendered(**{"differing": 0, **each}) for each in others))) == ()
     rag = rendered(differing=0, template="rag", failing=1, folder="x")

@@ -12,7 +12,7 @@ _MOST_IDS = 8
 _MINUS = "\N{MINUS SIGN}"
 _NAME, _ERROR = 60, 300
 _SAID_BY = "chat-template-changed"
-"""The check whose finding says that a change is cosmetic."""
+"""The check whose finding says that prompts differ, or that a change is cosmetic."""
 
 
 @dataclass(frozen=True)
@@ -58,24 +58,30 @@ def summary(comparison: Comparison) -> tuple[str, str]:
 
 
 def shown(comparison: Comparison) -> frozenset[str]:
-    """The fingerprints of findings that say nothing but that prompts differ, where the prompts are shown."""
-    changed = {(change.folder, change.template) for change in comparison.prompts}
-    return frozenset(f.fingerprint for f in comparison.new if f.check == _SAID_BY and (f.folder, f.key) in changed)
+    """The fingerprints of findings that say nothing but that prompts differ, or that a change is cosmetic, where that is told beside them."""
+    told = {(change.folder, change.template) for change in comparison.prompts}
+    told |= {(each.folder, each.template) for each in comparison.rendered if _is_cosmetic(each)}
+    return frozenset(f.fingerprint for f in comparison.new if f.check == _SAID_BY and (f.folder, f.key) in told)
 
 
 def cosmetic(comparison: Comparison) -> tuple[str, ...]:
-    """The templates whose text changed and whose prompts did not, one sentence each; none that a finding tells of, unless an operator brought the conversations."""
-    told = {finding.folder for finding in comparison.new if finding.check == _SAID_BY}
+    """The templates whose text changed and whose prompts did not, one sentence each; and what became of conversations that an operator brought."""
     several = len({each.folder for each in comparison.rendered}) > 1
     return tuple(
         _brought(each, several=several) if each.brought else _cosmetic(each, several=several)
         for each in comparison.rendered
-        if each.rewritten
-        and each.conversations
-        and not each.differing
-        and not each.unrendered
-        and (each.brought or (each.conversations > each.failing and each.folder not in told))
+        if _is_cosmetic(each) or (each.brought and _is_same(each))
     )
+
+
+def _is_cosmetic(template: RenderedTemplate) -> bool:
+    """Whether the built-in conversations, of which some render, show that a change does not matter."""
+    return _is_same(template) and template.conversations > template.failing and not template.brought
+
+
+def _is_same(template: RenderedTemplate) -> bool:
+    changed = template.differing or template.unrendered
+    return template.rewritten and template.conversations > 0 and not changed
 
 
 def _cosmetic(template: RenderedTemplate, *, several: bool) -> str:
