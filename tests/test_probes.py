@@ -124,7 +124,7 @@ def test_a_conversation_whose_template_is_missing_is_said() -> None:
         base, head = model({"tokenizer_config.json": before}, "base"), model({"tokenizer_config.json": after})
         found = prompts(base, head, (Probe("mine", (USER,), template="rag"), Probe("other", (USER,))), unchecked)
         assert [each.reason for each in unchecked] == [
-            f"the conversation mine was not rendered: {sides} no chat template called rag"
+            f"the conversation `mine` was not rendered: {sides} no chat template called `rag`"
         ]
         assert [(each.conversations, each.brought) for each in found.templates] == [(1, True)]
     unchecked = []

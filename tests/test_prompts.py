@@ -168,7 +168,17 @@ def test_what_did_not_end_is_counted_apart() -> None:
     found = prompts(model(chatml("x"), "base"), model(chatml(endless)), (HI, BRIEF), unchecked)
     assert found.changes == ()
     assert [(row.conversations, row.unrendered) for row in found.templates] == [(1, 1)]
-    assert [row.id for row in unchecked] == ["prompts"]
+    assert [(row.id, row.reason) for row in unchecked] == [("prompts", "the prompt for `brief` could not be rendered within 2 s")]
+
+
+def test_what_did_not_end_for_one_reason_is_told_together() -> None:
+    endless = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+    unchecked: list[Unchecked] = []
+    prompts(model(chatml("x"), "base"), model(chatml(endless)), (), unchecked)
+    (row,) = unchecked
+    assert row.reason.startswith("the prompts for `a user message`, `a user message without generation prompt`, ")
+    assert row.reason.endswith(" more could not be rendered within 2 s")
+    assert [place.path for place in row.places] == ["tokenizer_config.json"]
 
 
 @pytest.mark.filterwarnings("ignore")

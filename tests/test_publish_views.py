@@ -279,6 +279,9 @@ def test_what_fails_is_told_first_and_in_words() -> None:
         "4 of 9 conversations rendered differently: 2 now fail, 1 no longer fails (the verbose text shows the diffs)\n" in plain
     )
     assert "\n  c and d now fail: TemplateError: ˋˋxˋ\n" in plain
+    long = f"TemplateError:{' word' * 50}"
+    record = comparison(prompts=(changed("a", after_sha256=None, after_error=long, way=""),))
+    assert f"`a` now fails: `{long}`" in comment(record, links=LINKS)
     many = comparison(prompts=tuple(changed(str(n), after_sha256=None, after_error=str(n), way="") for n in range(7)))
     assert "\n  and 2 more\n" in text(many, color=False)
     assert "and 2 more" not in text(many, color=False, verbose=True)

@@ -1,6 +1,7 @@
 """What the model reads after the change: conversations rendered with the templates of base and of head, side by side."""
 
 import hashlib
+from collections.abc import Iterator
 
 import msgspec
 
@@ -12,6 +13,7 @@ from bot.analyze.prompt_difference import Parts, diff, parts, way
 from bot.analyze.prompt_ids import Ids, Room, ids
 from bot.analyze.records import PromptChange, RenderedTemplate, Unchecked
 from bot.analyze.render import Prompt
+from bot.analyze.wording import listed, value
 from bot.probe import Probe
 
 # Ids that are told of one difference.
@@ -53,7 +55,7 @@ def prompts(base: Model, head: Model, asked: tuple[Probe, ...], unchecked: list[
     told in `unchecked`. Tokens are counted as long as there is `room`.
     """
     rows = _asked(base, head, asked, unchecked) if asked else _usual(base, head)
-    unchecked.extend(_untold(head, row) for row in rows if row.unrendered)
+    unchecked.extend(_untold(head, [row for row in rows if row.unrendered]))
     differing = [row for row in rows if row.differs]
     room = room or Room()
     before, after = _ids(base, head, differing, unchecked, room)
@@ -95,7 +97,9 @@ def _asked(base: Model, head: Model, asked: tuple[Probe, ...], unchecked: list[U
             found.append(_both(base, head, old, new, probe))
         elif probe.template and (in_force(base) or in_force(head)):
             sides = "base and head have" if old is new else "base has" if old is None else "head has"
-            reason = f"the conversation {probe.name} was not rendered: {sides} no chat template called {probe.template}"
+            reason = (
+                f"the conversation {value(probe.name)} was not rendered: {sides} no chat template called {value(probe.template)}"
+            )
             unchecked.append(Unchecked(kind="check", id="prompts", folder=head.name, reason=reason))
     return found
 
@@ -116,11 +120,16 @@ def _both(base: Model, head: Model, before: Template, after: Template, probe: Pr
     return _Both(before, after, probe, prompt(base, before, probe), prompt(head, after, probe))
 
 
-def _untold(head: Model, row: _Both) -> Unchecked:
-    place = head.place(row.after.file, row.after.pointer)
-    error = (row.new if row.new.kind == "limits" else row.old).error
-    reason = f"the prompt for {row.probe.name} {error}"
-    return Unchecked(kind="check", id="prompts", folder=head.name, reason=reason, places=(place,))
+def _untold(head: Model, rows: list[_Both]) -> Iterator[Unchecked]:
+    """What could not be rendered within limits, the conversations of one template with one reason together."""
+    groups: dict[tuple[Template, str], list[str]] = {}
+    for row in rows:
+        error = (row.new if row.new.kind == "limits" else row.old).error
+        groups.setdefault((row.after, error), []).append(row.probe.name)
+    for (template, error), names in groups.items():
+        place = head.place(template.file, template.pointer)
+        reason = f"the prompt{'s' if len(names) > 1 else ''} for {listed(map(value, names), 4)} {error}"
+        yield Unchecked(kind="check", id="prompts", folder=head.name, reason=reason, places=(place,))
 
 
 def _ids(base: Model, head: Model, rows: list[_Both], unchecked: list[Unchecked], room: Room) -> tuple[Ids, Ids]:

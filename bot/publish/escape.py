@@ -82,12 +82,12 @@ def quoted(text: str) -> str:
     return f"`{text.replace('`', BACKTICK_STANDIN)}`"
 
 
-def markup(text: str, limit: int = 2000) -> str:
-    """A sentence in which back-ticks mark values, as markdown on one line; cut at its end beyond `limit` letters."""
+def markup(text: str, limit: int = 2000, *, value: int = 90) -> str:
+    """A sentence in which back-ticks mark values, as markdown on one line; cut at its end beyond `limit` letters, and a value in its middle beyond `value`."""
     cut = text if len(text) <= limit else f"{text[: limit - 1]}{ELLIPSIS}"
     pieces: list[tuple[str, bool]] = []
     for piece, is_value in segments(cut):
-        pieces += [(code(piece, 90), True)] if is_value else _prose_pieces(piece)
+        pieces += [(code(piece, value), True)] if is_value else _prose_pieces(piece)
     return _joined(pieces) or EMPTY
 
 

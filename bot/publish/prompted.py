@@ -10,7 +10,9 @@ from bot.publish.escape import quoted, shorten
 _NAMED = 3
 _MOST_IDS = 8
 _MINUS = "\N{MINUS SIGN}"
-_NAME, _ERROR = 60, 300
+_NAME = 60
+ERROR = 300
+"""Letters of an error that are shown."""
 _SAID_BY = "chat-template-changed"
 """The check whose finding says that prompts differ, or that a change is cosmetic."""
 
@@ -128,7 +130,7 @@ def _block(changes: Sequence[PromptChange], comparison: Comparison, *, several: 
             if fails
             else (f"{'renders' if one else 'render'} now, and failed before", first.before_error)
         )
-        why = f": {quoted(shorten(error, _ERROR))}" if error else ""
+        why = f": {quoted(shorten(error, ERROR))}" if error else ""
         return Block(f"{_names(changes)}{about} {said}{why}", first.diff, len(changes), fails, works)
     tokens = "".join(f", {each}" for each in (_tokens(changes, comparison), _ids(changes)) if each)
     return Block(f"{_which(changes, comparison)}{about}{tokens}{_shown(changes)}", first.diff, len(changes))

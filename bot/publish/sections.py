@@ -86,7 +86,7 @@ def _findings(findings: Iterable[Finding], links: Links) -> tuple[Item, ...]:
 
 
 def _prompt(block: Block, limit: int, *, whole: bool) -> str:
-    said = markup(block.said[:1].upper() + block.said[1:], 1200)
+    said = markup(block.said[:1].upper() + block.said[1:], 1200, value=prompted.ERROR)
     in_words = (block.fails or block.works) and not whole
     return f"{said}\n\n{_diff(block.diff, limit)}" if block.diff and not in_words else f"{said}."
 

@@ -5,6 +5,7 @@ Base has a harmless template of each name, so that whatever comes of the hostile
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 import time
@@ -21,13 +22,16 @@ from tests.hostile.kinds import Hostile
 PROBE = "a user message"
 HARMLESS = "harmless: {{ messages | length }}"
 SYNTAX = "chat-template-syntax-error"
-# The command line, and at its end the most memory that its own process had, in KiB: that of the child is not counted.
+# The command line, and at its end the most memory that its own process had, in KiB: that of the child is not counted. The kernel's VmHWM
+# starts anew with a program; what getrusage says does not, and would be that of the tests.
 _ASK = """
-import os, resource, sys
+import os, sys
 end = os._exit
 def told(status):
     sys.stdout.flush()
-    sys.stderr.write(f"\\n{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}\\n")
+    with open("/proc/self/status") as state:
+        most = next(line.split()[1] for line in state if line.startswith("VmHWM:"))
+    sys.stderr.write(f"\\n{most}\\n")
     sys.stderr.flush()
     end(status)
 os._exit = told
@@ -70,7 +74,7 @@ def verdicts(ran: Ran, templates: Mapping[str, Hostile]) -> dict[str, str]:
         if row["probe"] == PROBE and row["template"] in templates:
             found[row["template"]] = _outcome(row, templates[row["template"]].gives)
     for row in ran.report["unchecked"]:
-        if row["id"] == "prompts" and row["reason"].startswith(f"the prompt for {PROBE} "):
+        if row["id"] == "prompts" and re.match(f"the prompts? for `{PROBE}`", row["reason"]):
             found.update({places[place["path"]]: "limits" for place in row["places"] if place["path"] in places})
     broken = {place["path"] for row in ran.report["new"] if row["check"] == SYNTAX for place in row["places"]}
     for path, name in places.items():
