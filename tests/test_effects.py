@@ -16,7 +16,7 @@ from bot.publish import words
 from bot.publish.effects import effects
 from bot.publish.headline import headline
 from bot.publish.telling import telling
-from tests.changes import write
+from tests.changes import SNAPSHOTS, write
 
 SHARED = Path(__file__).parent.parent.parent / "shared"
 CHATML = "tokenizer_config.json"
@@ -151,7 +151,8 @@ def test_an_engine_that_keeps_the_old_template_is_unchanged(tmp_path: Path) -> N
 
 
 def test_a_template_that_every_engine_reads_anew_is_told_by_the_prompts(tmp_path: Path) -> None:
-    found = changed(tmp_path, {CHATML: {"chat_template": TEMPLATE}}, "transformers", "vllm")
+    plain = json.loads((SNAPSHOTS / "chatml" / CHATML).read_text("utf-8"))["chat_template"]
+    found = changed(tmp_path, {CHATML: {"chat_template": f"Hello. {plain}"}}, "transformers", "vllm")
     assert [row.field for row in found.predictions] == ["template.sha256"]
     assert rows(found) == []
     assert found.prompts

@@ -213,6 +213,7 @@ def test_an_escape_that_python_warns_of_is_kept() -> None:
     assert render(r"{{ '\d' }}", USER, {}) == Prompt(r"\d")
 
 
+@pytest.mark.usefixtures("watch")
 def test_an_interruption_that_is_lost_in_a_callback_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "SECONDS", 0.1)
 
