@@ -402,6 +402,20 @@ limits.confine = confine
 """
 
 
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (1, r"the process ended with 'ImportError: x', after it wrote 'Error importing a module: \x1b'"),
+        (0, r"it wrote 'Error importing a module: \x1b'"),
+    ],
+)
+def test_an_installation_that_prints_something_else_proves_nothing(status: int, said: str) -> None:
+    output = b"Error importing a module: \x1b\n[]\n"
+    proofs, (row,) = proving.results(jail.Ended(status, output, "Traceback\nImportError: x\n", ""), VERSION)
+    assert proofs == ()
+    assert row.reason == f"nothing was proved by loading with transformers: {said}"
+
+
 @linux
 @pytest.mark.needs("shared")
 def test_the_process_has_no_secret_and_no_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

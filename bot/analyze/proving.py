@@ -116,8 +116,12 @@ def results(ended: jail.Ended, version: str) -> tuple[tuple[Proof, ...], tuple[U
     lines = ended.output.split(b"\n")[:-1]  # behind the last line end stands what was cut off
     if not lines:
         return (), (_nothing(_why(ended), changed=True),)
-    jobs = msgspec.json.decode(lines[0], type=tuple[Job, ...])
-    tried = [msgspec.json.decode(line, type=Tried) for line in lines[1:]]
+    try:
+        jobs = msgspec.json.decode(lines[0], type=tuple[Job, ...])
+        tried = [msgspec.json.decode(line, type=Tried) for line in lines[1:]]
+    except msgspec.DecodeError:  # an installation that is broken may print something while it is imported
+        said = lines[0].decode("utf-8", "replace")[:300]
+        return (), (_nothing(f"{_why(ended)}, after it wrote {said!r}" if ended.status else f"it wrote {said!r}", changed=True),)
     reasons = [_why(ended), *["loading another revision before it ended the process"] * len(jobs)]
     left = [not_tried(job, version, reason, changed=True) for job, reason in zip(jobs[len(tried) :], reasons, strict=False)]
     proofs = tuple(each.proof for each in tried if each.proof is not None)

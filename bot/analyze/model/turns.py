@@ -168,7 +168,7 @@ def _between(text: str, start: str, end: str) -> str | None:
 
 
 def _why(prompt: Prompt) -> str:
-    return f"a plain conversation could not be rendered: {prompt.error}"
+    return f"a plain conversation {prompt.error if prompt.kind == 'limits' else f'could not be rendered: {prompt.error}'}"
 
 
 def _readable(text: str) -> str:
