@@ -55,6 +55,11 @@ _MOST_TOKENS = 200  # of those that went and have no brackets around them
 _CONTROL = re.compile(
     r"<\|[^|<>\s]{1,60}\|>|<｜[^｜<>\s]{1,60}｜>|\[/?[A-Za-z_]{0,40}[A-Z]{3}[A-Z_]{0,40}\]|</?think>|<(?:start|end)_of_[a-z_]{1,40}>"
 )
+# The markers of Mistral, Llama 2 and GLM; other words in capitals and brackets may be prose.
+_IN_BRACKETS = {
+    *("[INST]", "[/INST]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]"),
+    *("[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CONTENT]", "[THINK]", "[/THINK]", "[gMASK]", "[sMASK]"),
+}
 _TAG = re.compile(r"[<\[][^\s<>\[\]]{1,80}[>\]]")
 
 # Parsers of vLLM 0.33.0 that look the string up when they are built and refuse to start without it (run).
@@ -82,14 +87,19 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     yield from _lost(base, head, [text for text in split if old is not None and text in old.added])
     if sources(base).unread or (in_force(base) and not _written(base)):
         return  # whether base wrote a marker cannot be seen
-    known = _words(_written(base))
-    words = _words(written)
+    known, words = _words(_written(base)), _words(written)
+    tables = [table for table in (old, after.value) if table is not None]
     fresh = [
         text
         for text in split
-        if (old is None or text not in old.added) and text not in known and text in words and not _of_role(head, text)
+        if (old is None or text not in old.added)
+        and text not in known
+        and text in words
+        and not _of_role(head, text)
+        and not _is_prose(text, [word for word in known | words if any(word in table.added for table in tables)])
     ]
-    if fresh and (_are_tokens(head, after.value) or (old is not None and _are_tokens(base, old))):
+    replaced = old is not None and any(word in old.added for word in known - words)
+    if fresh and (replaced or _are_tokens(head, after.value) or (old is not None and _are_tokens(base, old))):
         for template, texts in _by_template(written, fresh):
             yield Seen(
                 key=f"{template.file}{template.pointer}",
@@ -147,6 +157,11 @@ def _candidates(old: TokenTable | None, after: TokenTable, written: tuple[tuple[
         lost = (text for text, token in old.added.items() if token.special and text.strip() and text not in after.added)
         found.update(dict.fromkeys(t for t in islice(lost, _MOST_TOKENS) if any(t in text for _, text in written)))
     return [text for text in found if text not in after.added]
+
+
+def _is_prose(text: str, markers: list[str]) -> bool:
+    """Whether a word in brackets is one that people write as well, as [NOTE]: the family has no other marker of that kind."""
+    return text.startswith("[") and text not in _IN_BRACKETS and not any(m.startswith("[") and m.isupper() for m in markers)
 
 
 def _are_tokens(model: Model, table: TokenTable) -> bool:
