@@ -294,6 +294,8 @@ def test_an_engine_without_business_says_so(tmp_path: Path) -> None:
     write(tmp_path / "model", "chatml", {})
     (row, _) = rows(started(tmp_path, "render", "model", "--engine", "webllm", "--format", "json"))
     assert (row["outcome"], row["reason"]) == ("none", "it has no business with this folder")
+    (row,) = rows(started(tmp_path, "render", ".", "--format", "json"))
+    assert row["reason"].endswith("nor has any engine; a model below it is named by its own path")
 
 
 def test_a_tokenizer_alone_is_rendered(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from bot.analyze.comparison import FACTS
-from bot.analyze.engines.choice import Chosen, named
+from bot.analyze.engines.choice import Chosen, named, newest
 from bot.analyze.engines.prediction import prediction
 from bot.analyze.model.discovery import Pair, models_of
 from bot.analyze.model.folder import Model
@@ -113,7 +113,10 @@ def _absence(model: Model, chosen: Chosen) -> str:
             told = (fields.get(f"errors.{step}.{part}") for part in ("type", "message"))
             words = ": ".join(str(each.value) for each in told if isinstance(each, Known) and each.value)
             return f"{_STEPS.get(step, step)} does not load{f' ({words})' if words else ''}"
-    return "it takes no chats with this folder" if chosen.engine.applies(model) else "it has no business with this folder"
+    if chosen.engine.applies(model):
+        return "it takes no chats with this folder"
+    elsewhere = any(each.engine.applies(model) for each in newest())
+    return f"it has no business with this folder{'' if elsewhere else ', nor has any engine; a model below it is named by its own path'}"
 
 
 _STEPS = {"tokenizer": "the tokenizer", "config": "config.json", "generation_config": "generation_config.json"}
