@@ -90,9 +90,11 @@ def _turns(model: Model, template: Template) -> Turns:
     markers = _markers(model, strings.values())
     following = _first(between, markers)
     tool = _tool_turn(template, strings, markers)
-    by_role = not after.strip()
+    end = _first(after, markers)
+    # What opens a reply as well, and stands behind the last one alone, is the beginning of a turn that nobody asked for.
+    opened_again = end is not None and end in (_between(prompt.text, USER, REPLY) or "") and end not in between
+    by_role = not after.strip() or opened_again
     if not by_role:
-        end = _first(after, markers)
         ends = {end: _readable(f"{LAST}{after}")} if end else {}
     elif following and following != strings.get("bos_token"):  # a new beginning is not what a model writes to end its turn
         ends = {following: _readable(f"{REPLY}{between}{SECOND}"), **tool}
