@@ -25,6 +25,7 @@ CHECK = Check(
     weighed="A warning: who sends such conversations gets an error that can be seen; the real pairs that show it include a file or add up a role string that is not there. A note for a new template that fails on a single user message.",
     of_added_models=True,
 )
+_OF_SANDBOX = "SecurityError"  # template-sandbox-escape tells of it
 _ORDINARY = (*CORE, *VARIATIONS)
 _OF_PYTHON = re.compile(r"\{'type': 'text'|\{'text': '")  # parts printed as Python writes them were not rendered before either
 
@@ -47,7 +48,7 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
             if "limits" in (before.kind, after.kind):
                 break
             raises = after.kind == "failed" or (after.kind == "declined" and not refusable)
-            if raises and before.text is not None and not _OF_PYTHON.search(before.text):
+            if raises and after.type != _OF_SANDBOX and before.text is not None and not _OF_PYTHON.search(before.text):
                 found.append((probe.name, after))
         if found:
             names = listed((name for name, _ in found), most=4)
