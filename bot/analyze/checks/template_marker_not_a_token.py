@@ -48,6 +48,7 @@ _CONVERSATIONS: tuple[tuple[list[dict[str, Any]], dict[str, Any]], ...] = (
     ([_USER], {"add_generation_prompt": True, "enable_thinking": True, "thinking": True}),
 )
 _RARE_ROLES = ("developer", "tool")
+_ROLES = (*_RARE_ROLES, "system", "user", "assistant")
 _MOST_TEMPLATES = 8
 _MOST_TOKENS = 200  # of those that went and have no brackets around them
 
@@ -95,7 +96,7 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
         if (old is None or text not in old.added)
         and text not in known
         and text in words
-        and not _of_role(head, text)
+        and not _of_role(head, text, complete=after.value.complete)
         and not _is_prose(text, [word for word in known | words if any(word in table.added for table in tables)])
     ]
     replaced = old is not None and any(word in old.added for word in known - words)
@@ -170,9 +171,14 @@ def _are_tokens(model: Model, table: TokenTable) -> bool:
     return any(word in table.added and word not in roles for word in _words(_written(model)))
 
 
-def _of_role(model: Model, text: str) -> bool:
-    """Whether a marker is only made of the name of a role that few conversations have: `'<|' + message.role + '|>'` makes one of any."""
-    return any(role in text for role in _RARE_ROLES) and not any(text in template.text for template in in_force(model))
+def _of_role(model: Model, text: str, *, complete: bool) -> bool:
+    """Whether a marker is only made of the name of a role: `'<|' + message.role + '|>'` makes one of any, also of those that few conversations have.
+
+    A tokenizer that was written for its model may know those of all roles without declaring them.
+    """
+    return any(role in text for role in (_RARE_ROLES if complete else _ROLES)) and not any(
+        text in template.text for template in in_force(model)
+    )
 
 
 def _by_template(written: tuple[tuple[Template, str], ...], texts: list[str]) -> Iterator[tuple[Template, list[str]]]:
