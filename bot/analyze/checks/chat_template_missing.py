@@ -4,14 +4,16 @@ from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.folder import Model
-from bot.analyze.model.templates import in_force, sources
+from bot.analyze.model.prompting import prompt
+from bot.analyze.model.templates import DEFAULT, Sources, Template, in_force, place_of, sources
+from bot.analyze.probes import CORE
 from bot.analyze.wording import value
 from bot.place import Place
 
 CHECK = Check(
     title="There is no chat template any more",
     says="leaves the model without a chat template",
-    sees="a chat template in base (file or inline) and none anywhere in head",
+    sees="a chat template in base (file or inline), and none anywhere in head, only ones that are not called `default`, or one that prints nothing",
     why="Chat requests fail: `Cannot use chat template functions because tokenizer.chat_template is not set`.",
     fix="Keep the template in `chat_template.jinja` or in `tokenizer_config.json`.",
     wrong_when="the template moved to another source or folder, nobody takes it from here (adapters, GGUF and MLC folders), or base had none (base models)",
@@ -23,7 +25,10 @@ CHECK = Check(
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Compare the sources; one that is there and cannot be read is not called missing."""
     before, after = in_force(base), sources(head)
-    if not before or after.every or after.unread or _elsewhere(head):
+    if not before or after.unread or _elsewhere(head):
+        return
+    if after.every:
+        yield from _of_default(base, head)
         return
     template = before[0]
     broken = template.file.endswith(".json") and template.file in head.files and not head.readable(template.file)
@@ -35,6 +40,44 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
             title=f"The chat template of {value(template.file)} is gone and nothing takes its place",
             places=(place,),
         )
+
+
+def _of_default(base: Model, head: Model) -> Iterator[Seen]:
+    """A default that is left without its name or its text; where files hide the one that is inline, chat-template-shadowed tells of it."""
+    old, new = _default(in_force(base)), _default(in_force(head))
+    if old is None or _hidden(sources(base), sources(head)):
+        return
+    if new is None:
+        gone = old.file not in head.files
+        yield Seen(
+            key="default",
+            title=f"No chat template is called {value(DEFAULT)} any more",
+            detail="Chat requests fail: transformers 5.24.0 refuses to choose among templates without it (tokenization_utils_base.py:3373, read).",
+            fix=f"Give the template for plain chat the name {value(DEFAULT)}.",
+            places=(place_of(base, old) if gone else head.place(old.file, "/chat_template" if old.pointer else ""),),
+        )
+    elif _prints(base, old) and not _prints(head, new):
+        yield Seen(
+            key="empty",
+            title=f"The chat template of {value(new.file)} prints nothing any more",
+            detail="Chat is sent without a prompt, and nothing fails.",
+            places=(place_of(head, new),),
+        )
+
+
+def _hidden(before: Sources, after: Sources) -> bool:
+    """Whether files stand before an inline default, which may have gone as they came."""
+    gone = _default(before.inline) is not None and not before.files and not after.inline
+    return bool(after.files) and (_default(after.inline) is not None or gone)
+
+
+def _default(templates: tuple[Template, ...]) -> Template | None:
+    return next((template for template in templates if template.name == DEFAULT), None)
+
+
+def _prints(model: Model, template: Template) -> bool:
+    """Whether a template makes any prompt of a plain conversation, or fails, which other checks tell of."""
+    return any(made.text is None or bool(made.text.strip()) for made in (prompt(model, template, probe) for probe in CORE))
 
 
 def _elsewhere(model: Model) -> bool:
