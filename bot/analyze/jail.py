@@ -4,6 +4,7 @@ import math
 import os
 import re
 import selectors
+import signal
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -62,7 +63,8 @@ class Cell:
         while ended.status != 0:
             culprit = ended.errors.rstrip().rpartition("\n")[2]
             if len(culprit) != 64 or culprit in exchange.unrenderable or EVERY in exchange.unrenderable:
-                reason = ended.reason or f"the analysis ended with {culprit[:300]!r}"
+                limit = "it took too much processor time" if ended.status == -signal.SIGXCPU else ended.reason
+                reason = limit or f"the analysis ended with {culprit[:300]!r}"
                 raise CannotLookError(f"the repository could not be analyzed: {reason}")
             refused = (*exchange.unrenderable, culprit)
             exchange = msgspec.structs.replace(exchange, unrenderable=refused if len(refused) < RESTARTS else (*refused, EVERY))
