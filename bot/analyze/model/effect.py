@@ -53,12 +53,12 @@ def _made_of_messages(root: nodes.Template) -> frozenset[str]:
 
 
 def _first(change: Change, name: str) -> tuple[Probe, Any] | None:
-    """The first conversation and value that show an effect in base and that head can render."""
+    """The first conversation and value that show an effect in base, which may not render it without the variable, and that head can render."""
     for plain in _conversations(change, name, change.old.text):
         unset, after = change.both(plain)
         if "limits" in (unset.kind, after.kind):
             return None
-        for value in _values(change, name) if unset.text is not None and _prints(after, plain) else ():
+        for value in _values(change, name) if _prints(after, plain) else ():
             given = prompt(change.base, change.old, with_variables(plain, {name: value}))
             if given.kind == "limits":
                 return None
