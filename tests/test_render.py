@@ -66,7 +66,9 @@ def test_each_outcome_has_its_kind(text: str, kind: str, error: str) -> None:
 def test_a_text_of_the_greatest_length_is_one() -> None:
     text = "{{ 'x' * " + str(LONGEST) + " }}"
     assert len(render(text, USER, {}).text or "") == LONGEST
-    assert render(text + "x", USER, {}) == Prompt(None, f"could not be rendered within limits (its text is longer than {LONGEST} characters)", "limits")
+    assert render(text + "x", USER, {}) == Prompt(
+        None, f"could not be rendered within limits (its text is longer than {LONGEST} characters)", "limits"
+    )
 
 
 def test_what_does_not_end_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
