@@ -21,7 +21,7 @@ _GIVEN = {"messages", "raise_exception", "strftime_now", "range", "dict", "lipsu
 _ROLES = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token", "additional_special_tokens")
 _OF_PROBES = {"add_generation_prompt", "tools", "documents", "enable_thinking"}
 # Names that are the caller's also where the template sets them without asking, as in {% if not tools %}{% set tools = [] %}.
-_OF_CALLERS = {*_OF_PROBES, "thinking", "reasoning_effort", "builtin_tools", "custom_tools"}
+_OF_CALLERS = {*_OF_PROBES, "thinking", "reasoning_effort", "builtin_tools", "custom_tools", "xml_tools"}
 _MOST_VARIABLES = 12
 _MOST_VALUES = 4
 
