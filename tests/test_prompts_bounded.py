@@ -1,11 +1,13 @@
 """Differences between prompts that are too long to be compared or shown."""
 
+import json
 import time
 from typing import Any
 
 import pytest
 
 from bot.analyze import prompt_difference
+from bot.analyze.model.templates import MOST, sources
 from bot.analyze.prompt_difference import MOST_LINES
 from bot.analyze.prompts import prompts
 from bot.analyze.records import Unchecked
@@ -67,3 +69,18 @@ def test_all_differences_of_a_folder_have_a_limit() -> None:
 def test_one_that_is_asked_about_is_shown() -> None:
     base, head = (model({"chat_template.jinja": text, "config.json": "{}"}) for text in ("a", "b"))
     assert [row.diff for row in prompts(base, head, (HELLO,), []).changes] == ["-a\n+b"]
+
+
+@pytest.mark.parametrize("inline", [True, False])
+def test_more_templates_than_anybody_has_are_read_in_part_and_the_rest_is_told(*, inline: bool) -> None:
+    texts = {f"t{number:05}": f"{number}" for number in range(MOST + 1)}
+    rows = {"chat_template": [{"name": name, "template": text} for name, text in texts.items()]}
+    files = {f"additional_chat_templates/{name}.jinja": text for name, text in texts.items()}
+    written = {"tokenizer_config.json": json.dumps(rows)} if inline else files
+    head = model(written)
+    assert len(sources(head).every) == MOST
+    unchecked: list[Unchecked] = []
+    prompts(model({"chat_template.jinja": "x"}, "base"), head, (), unchecked)
+    assert [each.reason.partition(" hold")[2][:40] for each in unchecked] == [
+        "s more than 256 chat templates; the othe" if inline else " chat templates; the others were not rea"
+    ]

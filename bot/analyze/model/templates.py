@@ -11,6 +11,8 @@ from bot.place import Place
 FILE = "chat_template.jinja"
 NAMED_FOLDER = "additional_chat_templates/"
 DEFAULT = "default"
+MOST = 256
+"""Templates that are read of one source; real models have up to a dozen, and each costs up to hundreds of prompts."""
 _TAKEN_FOR_DEFAULT = f"{NAMED_FOLDER}file.jinja"
 
 
@@ -27,13 +29,15 @@ class Sources(msgspec.Struct, frozen=True):
     """Where a folder keeps chat templates.
 
     `files` come from chat_template.jinja and additional_chat_templates/, `inline` from tokenizer_config.json, `processor` from
-    chat_template.json or processor_config.json, which only processors read. `unread` are sources that are there and could not be read.
+    chat_template.json or processor_config.json, which only processors read. `unread` are sources that are there and could not be read;
+    `left_out` are those among them that were read in part, for they hold more than MOST templates.
     """
 
     files: tuple[Template, ...]
     inline: tuple[Template, ...]
     processor: tuple[Template, ...]
     unread: tuple[Unknown, ...]
+    left_out: tuple[Unknown, ...] = ()
 
     @property
     def every(self) -> tuple[Template, ...]:
@@ -48,21 +52,34 @@ def sources(model: Model) -> Sources:
     An inline template is a string, an object of named templates or a list of {name, template}; an entry of another shape is no template.
     """
     unread: list[Unknown] = []
+    left_out: list[Unknown] = []
     files: list[Template] = []
     for name in sorted(model.files):
         if name == FILE or (name.startswith(NAMED_FOLDER) and name.endswith(".jinja")):
+            if len(files) == MOST:
+                left_out.append(
+                    Unknown(f"more than {MOST} files hold chat templates; the others were not read", (model.place(name),))
+                )
+                break
             text = model.text(name)
             if isinstance(text, Known):
                 called = DEFAULT if name == FILE else name.removeprefix(NAMED_FOLDER).removesuffix(".jinja")
                 files.append(Template(called, text.value, name))
             elif isinstance(text, Unknown):
                 unread.append(Unknown(f"{name} {text.reason}", text.places))
+    inline: dict[str, list[Template]] = {}
     for name in ("tokenizer_config.json", "chat_template.json", "processor_config.json"):
         document = model.document(name)
         if isinstance(document, Unknown):
             unread.append(Unknown(f"{name} {document.reason}", document.places))
-    processor = [t for name in ("chat_template.json", "processor_config.json") for t in _inline(model, name)]
-    return Sources(tuple(files), tuple(_inline(model, "tokenizer_config.json")), tuple(processor), tuple(unread))
+        found = _inline(model, name)
+        if len(found) > MOST:
+            reason = f"{name} holds more than {MOST} chat templates; the others were not read"
+            left_out.append(Unknown(reason, (model.place(name, "/chat_template"),)))
+        inline[name] = found[:MOST]
+    of_tokenizer, *of_processors = inline.values()
+    processor = tuple(template for each in of_processors for template in each)
+    return Sources(tuple(files), tuple(of_tokenizer), processor, (*unread, *left_out), tuple(left_out))
 
 
 @fact
