@@ -20,7 +20,7 @@ USER = ({"role": "user", "content": "Hi"},)
 ENDLESS = "{% for i in range(99999) %}{% for j in range(99999) %}{% set x = i * j %}{% endfor %}{% endfor %}"
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def watch() -> Iterator[list[str]]:
     """What is noted, with the watch put back afterwards."""
     MEMO.clear()
@@ -29,6 +29,8 @@ def watch() -> Iterator[list[str]]:
     noted: list[str] = []
     WATCH.note = noted.append
     yield noted
+    MEMO.clear()
+    WATCH.overran.clear()
     WATCH.note, WATCH.refused, WATCH.seconds = before
 
 
@@ -152,7 +154,6 @@ def test_a_refused_template_is_not_touched(watch: list[str]) -> None:
     assert render("x", USER, {}).text == "x"
 
 
-@pytest.mark.usefixtures("watch")
 def test_slow_templates_have_a_limit_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "SECONDS", 0.1)
     WATCH.seconds = 0.2
@@ -180,7 +181,6 @@ def test_a_template_that_came_to_a_limit_is_not_tried_again(text: str, watch: li
     assert isinstance(examined(text, lambda tree: len(tree.body)), int), "it can be read all the same"
 
 
-@pytest.mark.usefixtures("watch")
 def test_a_slow_template_that_ends_counts_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "_SLOW", 0.0)
     WATCH.seconds = 1e-9
@@ -215,7 +215,6 @@ def test_an_escape_that_python_warns_of_is_kept() -> None:
     assert render(r"{{ '\d' }}", USER, {}) == Prompt(r"\d")
 
 
-@pytest.mark.usefixtures("watch")
 def test_an_interruption_that_is_lost_in_a_callback_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "SECONDS", 0.1)
 
