@@ -49,10 +49,10 @@ image: setup ## build the container image (IMAGE=, BASE=, DOCKER_BUILD_FLAGS=)
 	docker build $(DOCKER_BUILD_FLAGS) --build-arg BASE=$(BASE) --tag $(IMAGE) .
 
 bench: setup ## compare our time with that of loading both revisions in transformers
-	$(BIN)/python tools/bench.py
+	$(BIN)/python -m tools.bench_render
 	$(BIN)/python -m tools.bench_reading
 	$(BIN)/python -m tools.bench_predict
-	$(BIN)/python -m tools.bench_render
+	$(BIN)/python tools/bench.py
 
 corpus: setup ## run over the corpus of real repositories (CORPUS=) and write docs/corpus.md
 	$(BIN)/python tools/corpus.py $(CORPUS)

@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 
-from bot.analyze import prompt_difference
+from bot.analyze import prompt_difference, watch
+from bot.analyze.model.calls import MOST_TEMPLATES
+from bot.analyze.model.discovery import Pair
 from bot.analyze.model.templates import MOST, sources
 from bot.analyze.prompt_difference import MOST_LINES
 from bot.analyze.prompts import prompts
 from bot.analyze.records import Unchecked
+from bot.analyze.render import render
+from bot.analyze.unread import unread_files, unrendered
 from bot.probe import Probe
 from tests.models import model
 
@@ -79,8 +83,26 @@ def test_more_templates_than_anybody_has_are_read_in_part_and_the_rest_is_told(*
     written = {"tokenizer_config.json": json.dumps(rows)} if inline else files
     head = model(written)
     assert len(sources(head).every) == MOST
-    unchecked: list[Unchecked] = []
-    prompts(model({"chat_template.jinja": "x"}, "base"), head, (), unchecked)
-    assert [each.reason.partition(" hold")[2][:40] for each in unchecked] == [
-        "s more than 256 chat templates; the othe" if inline else " chat templates; the others were not rea"
-    ]
+    told = [each.reason for each in unread_files(Pair(None, head)) if "the others were not read" in each.reason]
+    assert len(told) == 1
+
+
+def test_templates_that_no_check_could_look_at_are_told_of() -> None:
+    texts = {f"t{number}": f"{{{{ messages[0].content }}}}{number}" for number in range(MOST_TEMPLATES + 1)}
+    files = {f"additional_chat_templates/{name}.jinja": text for name, text in texts.items()}
+    base, head = model(files, "base"), model({name: f"{text}x" for name, text in files.items()})
+    [row] = unrendered(Pair(base, head), ())
+    assert row.reason.startswith(f"{MOST_TEMPLATES + 1} chat templates changed")
+    assert [*unrendered(Pair(head, head), ())] == []
+
+
+def test_a_template_that_only_a_check_brought_to_a_limit_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "{% if messages[0].content == 'qx' %}{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}{% endif %}"
+    monkeypatch.setattr(watch, "SECONDS", 0.1)
+    monkeypatch.setattr(watch.WATCH, "overran", {})
+    head = model({"chat_template.jinja": text})
+    assert [*unrendered(Pair(None, head), ())] == []
+    assert render(text, [{"role": "user", "content": "qx"}], {}).kind == "limits"
+    [row] = unrendered(Pair(None, head), ())
+    assert row.reason == "a conversation that checks look at could not be rendered within 0.1 s"
+    assert [*unrendered(Pair(None, head), (row,))] == []

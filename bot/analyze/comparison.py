@@ -15,7 +15,7 @@ from bot.analyze.model.reader import Reader
 from bot.analyze.prompt_ids import Room
 from bot.analyze.prompts import Prompts, prompts
 from bot.analyze.records import Claim, Comparison, EngineChange, Finding, Unchecked
-from bot.analyze.unread import left_out, unjudged, unread, untold
+from bot.analyze.unread import left_out, unjudged, unread, unrendered, untold
 from bot.place import Place, Revision
 from bot.snapshot import Exchange, File, Snapshot
 
@@ -46,6 +46,7 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
             predictions.extend(effects(pair.base, pair.head, asked, unchecked))
             rendered.append(prompts(pair.base, pair.head, exchange.probes, unchecked, room))
         unchecked.extend(unread(pair))
+        unchecked.extend([*unrendered(pair, unchecked)])
     said: dict[Revision, tuple[Claim, ...]] = {"base": (), "head": ()}
     if exchange.change.commits:  # else no text holds a word that could be one
         for revision in said:

@@ -8,7 +8,7 @@ import msgspec
 from bot.analyze.model.folder import Model
 from bot.analyze.model.prompt_change import RARER, VARIATIONS, as_read, changes
 from bot.analyze.model.prompting import probes_for, prompt, taken
-from bot.analyze.model.templates import Template, in_force, sources
+from bot.analyze.model.templates import Template, in_force
 from bot.analyze.prompt_difference import Parts, diff, parts, way
 from bot.analyze.prompt_ids import Ids, Room, ids
 from bot.analyze.records import PromptChange, RenderedTemplate, Unchecked
@@ -56,11 +56,6 @@ def prompts(base: Model, head: Model, asked: tuple[Probe, ...], unchecked: list[
     """
     rows = _asked(base, head, asked, unchecked) if asked else _usual(base, head)
     unchecked.extend(_untold(head, [row for row in rows if row.unrendered]))
-    unchecked.extend(
-        Unchecked(kind="check", id="prompts", folder=head.name, reason=each.reason, places=each.places)
-        for model in (base, head)
-        for each in sources(model).left_out
-    )
     differing = [row for row in rows if row.differs]
     room = room or Room()
     before, after = _ids(base, head, differing, unchecked, room)

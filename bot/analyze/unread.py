@@ -1,14 +1,16 @@
 """What could not be read or told, with the reason: shown, never taken for fine."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from bot.analyze.model import eos
+from bot.analyze.model.calls import MOST_TEMPLATES
 from bot.analyze.model.discovery import Pair
 from bot.analyze.model.document import NotJson
-from bot.analyze.model.templates import sources
+from bot.analyze.model.templates import in_force, place_of, sources
 from bot.analyze.model.tokens import tokens
 from bot.analyze.model.turns import turns
 from bot.analyze.records import Claim, Finding, Unchecked
+from bot.analyze.watch import overrun
 from bot.answer import Known, Unknown
 from bot.place import Place
 from bot.snapshot import Exchange
@@ -53,6 +55,26 @@ def unread_files(pair: Pair) -> Iterator[Unchecked]:
             model.path(name) == broken.places[0].path and isinstance(model.content(name), Unknown) for name in model.files
         ):
             yield Unchecked(kind="file", id=broken.places[0].path, folder=model.name, reason=broken.reason, places=broken.places)
+
+
+def unrendered(pair: Pair, said: Iterable[Unchecked]) -> Iterator[Unchecked]:
+    """Chat templates that checks could not render within limits, or did not try for their number, and that nobody has told of."""
+    model = pair.head
+    if model is None:
+        return
+    told = {place for row in said if row.id == "prompts" for place in row.places}
+    for side in filter(None, (pair.base, model)):
+        for template in sources(side).every:
+            place, why = place_of(side, template), overrun(template.text)
+            if why and place not in told:
+                reason = f"a conversation that checks look at {why}"
+                yield Unchecked(kind="check", id="prompts", folder=model.name, reason=reason, places=(place,))
+    before = {template.name: template.text for template in in_force(pair.base)} if pair.base is not None else {}
+    changed = [template for template in in_force(model) if before.get(template.name) != template.text]
+    if len(changed) > MOST_TEMPLATES:
+        reason = f"{len(changed)} chat templates changed; tool calls, Python values, the clock and markers were looked for in some of them only"
+        place = place_of(model, changed[MOST_TEMPLATES])
+        yield Unchecked(kind="check", id="prompts", folder=model.name, reason=reason, places=(place,))
 
 
 def unjudged(finding: Finding, pairs: tuple[Pair, ...]) -> Unchecked | None:

@@ -78,6 +78,12 @@ def limited(text: str, work: Callable[[], T], kind: str = "") -> T:
     raise OverrunError(reason)
 
 
+def overrun(text: str) -> str:
+    """Which limit a template came to, as a clause; "" for none so far."""
+    digest = _digest(text)
+    return next((reason for (each, _), reason in WATCH.overran.items() if each == digest), "")
+
+
 @lru_cache(maxsize=256)
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

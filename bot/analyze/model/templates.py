@@ -29,15 +29,14 @@ class Sources(msgspec.Struct, frozen=True):
     """Where a folder keeps chat templates.
 
     `files` come from chat_template.jinja and additional_chat_templates/, `inline` from tokenizer_config.json, `processor` from
-    chat_template.json or processor_config.json, which only processors read. `unread` are sources that are there and could not be read;
-    `left_out` are those among them that were read in part, for they hold more than MOST templates.
+    chat_template.json or processor_config.json, which only processors read. `unread` are sources that are there and could not be read,
+    or were read in part, for they hold more than MOST templates.
     """
 
     files: tuple[Template, ...]
     inline: tuple[Template, ...]
     processor: tuple[Template, ...]
     unread: tuple[Unknown, ...]
-    left_out: tuple[Unknown, ...] = ()
 
     @property
     def every(self) -> tuple[Template, ...]:
@@ -52,12 +51,11 @@ def sources(model: Model) -> Sources:
     An inline template is a string, an object of named templates or a list of {name, template}; an entry of another shape is no template.
     """
     unread: list[Unknown] = []
-    left_out: list[Unknown] = []
     files: list[Template] = []
     for name in sorted(model.files):
         if name == FILE or (name.startswith(NAMED_FOLDER) and name.endswith(".jinja")):
             if len(files) == MOST:
-                left_out.append(
+                unread.append(
                     Unknown(f"more than {MOST} files hold chat templates; the others were not read", (model.place(name),))
                 )
                 break
@@ -75,11 +73,11 @@ def sources(model: Model) -> Sources:
         found = _inline(model, name)
         if len(found) > MOST:
             reason = f"{name} holds more than {MOST} chat templates; the others were not read"
-            left_out.append(Unknown(reason, (model.place(name, "/chat_template"),)))
+            unread.append(Unknown(reason, (model.place(name, "/chat_template"),)))
         inline[name] = found[:MOST]
     of_tokenizer, *of_processors = inline.values()
     processor = tuple(template for each in of_processors for template in each)
-    return Sources(tuple(files), tuple(of_tokenizer), processor, (*unread, *left_out), tuple(left_out))
+    return Sources(tuple(files), tuple(of_tokenizer), processor, tuple(unread))
 
 
 @fact
