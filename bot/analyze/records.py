@@ -219,8 +219,33 @@ class Modelled(msgspec.Struct, frozen=True, kw_only=True):
     date: str
 
 
+class ChangedLines(msgspec.Struct, frozen=True, kw_only=True):
+    """The lines of one of head's files that base does not have: ranges of 1-based lines, first and last included, in order."""
+
+    path: str
+    lines: tuple[tuple[int, int], ...]
+
+
+class SettingsChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What head does to the settings file, whose version in base is the one that applies; `error` says why head's is refused, "" where it is not."""
+
+    change: Literal["added", "changed", "removed"]
+    error: str = ""
+
+
+class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The pull request that a comparison is about: repository as "owner/name", and the head commit that was judged."""
+
+    repository: str
+    number: int
+    head: str
+
+
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Base joined with head. Everything printed, posted or stored is a view of this record."""
+    """Base joined with head. Everything printed, posted or stored is a view of this record.
+
+    `changed_lines` are those of the files that new findings name. `pull_request` is None outside of pull requests.
+    """
 
     schema: Literal[1] = 1
     base: Side
@@ -236,6 +261,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     claims: tuple[Claim, ...]
     proof: tuple[Proof, ...]
     unchecked: tuple[Unchecked, ...]
+    changed_lines: tuple[ChangedLines, ...] = ()
+    settings_changed: SettingsChange | None = None
+    pull_request: PullRequest | None = None
     modelled: Modelled
     verdict: Verdict
 
