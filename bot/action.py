@@ -1,35 +1,31 @@
 """The GitHub Action: one event in, and report, job summary, annotations, outputs, one comment and an exit status out."""
 
 import os
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
 from github import Github
 from github.Repository import Repository
 
 from bot import api, run, settings
-from bot.analyze.records import SEVERITIES, Comparison, Prove
+from bot.analyze.records import Comparison, Prove, PullRequest
+from bot.deliver import NOT_JUDGED, Delivery, deliver
 from bot.errors import CannotLookError, UsageError
 from bot.event import Asked, Job, job
 from bot.fetch.source import Source
 from bot.publish import github, stored
-from bot.publish.annotations import annotations
-from bot.publish.comment import comment, should_create
 from bot.publish.escape import prose
 from bot.publish.links import Links
-from bot.publish.marker import Marker
 from bot.publish.runner import Runner
-from bot.publish.summary import summary
-from bot.publish.words import plural
 from bot.settings import FailOn, Settings
 from bot.settings_file import from_file
 from bot.sides import Sides, sides
 from bot.snapshot import Text
 
 SECRETS = ("INPUT_TOKEN", "GITHUB_TOKEN", "GH_TOKEN", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN")
-NOT_JUDGED = {"verdict": "not-judged", "new_errors": "0", "report_path": "", "comment_url": ""}
 
 
 class Compare(Protocol):
@@ -178,25 +174,11 @@ def _judge(
         engines=engines,
         prove=chosen.prove,
     )
+    if todo.kind == "pull-request":
+        about = PullRequest(repository=todo.repository, number=todo.number, head=todo.head)
+        comparison = msgspec.structs.replace(comparison, pull_request=about)
     links = Links(given.server_url, todo.repository, comparison.base.sha, comparison.head.sha)
-    report_path = _store(comparison, places, runner)
-    runner.summarise(summary(comparison, links))
-    for line in annotations(comparison):
-        runner.say(line)
-    posted = _comment(todo, remote, comparison, links, chosen)
-    if posted.notice:
-        runner.tell("notice", posted.notice)
-    worst = next((severity for severity in SEVERITIES if getattr(comparison.verdict.new, severity)), "none")
-    runner.set_outputs(
-        {
-            "verdict": worst,
-            "new_errors": str(comparison.verdict.new.error),
-            "report_path": report_path,
-            "comment_url": posted.url,
-        }
-    )
-    counts = ", ".join(plural(getattr(comparison.verdict.new, severity), severity) for severity in SEVERITIES)
-    runner.say(f"New: {counts}. Not checked: {comparison.verdict.unchecked}.")
+    deliver(comparison, Delivery(runner, remote, links, chosen, places))
     return exit_status(comparison, chosen.fail_on)
 
 
@@ -211,28 +193,3 @@ def _texts(todo: Job, opened: Sides) -> tuple[Text, ...]:
     if todo.kind != "pull-request":
         return opened.texts
     return (Text("pull-request:title", todo.title), Text("pull-request:body", todo.body), *opened.texts)
-
-
-def _comment(
-    todo: Job, remote: Repository | github.Posted, comparison: Comparison, links: Links, chosen: Settings
-) -> github.Posted:
-    if todo.kind != "pull-request" or not chosen.comment:
-        return github.Posted("not needed")
-    if isinstance(remote, github.Posted):
-        return remote
-
-    def text(previous: Marker | None) -> str | None:
-        if previous is None and not should_create(comparison):
-            return None
-        return comment(comparison, links=links, comment_id=chosen.comment_id, previous=previous)
-
-    target = github.Target(remote, todo.number, todo.head, chosen.comment_id, chosen.comment_authors)
-    return github.publish(target, text)
-
-
-def _store(comparison: Comparison, places: Sequence[stored.Spot], runner: Runner) -> str:
-    try:
-        return stored.store(comparison, places)
-    except OSError as error:
-        runner.tell("warning", f"The report could not be stored: {error}")
-        return ""

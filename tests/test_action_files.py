@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bot.action import NOT_JUDGED
+from bot.deliver import NOT_JUDGED
 from bot.settings import options
 
 ROOT = Path(__file__).parent.parent
