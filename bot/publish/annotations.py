@@ -3,6 +3,7 @@
 from bot.analyze.records import SEVERITIES, Comparison, Finding, Severity
 from bot.publish import words
 from bot.publish.escape import plain, shorten, visible
+from bot.publish.spots import Spots
 
 _COMMANDS: dict[Severity, str] = {"error": "error", "warning": "warning", "note": "notice"}
 _TITLE = 250
@@ -14,11 +15,12 @@ def annotations(comparison: Comparison, limit_per_level: int = 10) -> list[str]:
 
     Where there are more, the last line of the kind counts them. A place that head's tree does not hold is not named.
     """
+    spots = Spots(comparison)
     lines: list[str] = []
     for severity in SEVERITIES:
         found = [finding for finding in words.severest(comparison.new) if finding.severity == severity]
         shown = found if len(found) <= limit_per_level else found[: limit_per_level - 1]
-        lines += [_command(finding) for finding in shown]
+        lines += [_command(finding, spots) for finding in shown]
         if len(found) > len(shown) and limit_per_level > 0:
             lines.append(
                 f"::{_COMMANDS[severity]}::{words.plural(len(found) - len(shown), f'more {severity}')}, see the job summary"
@@ -26,11 +28,11 @@ def annotations(comparison: Comparison, limit_per_level: int = 10) -> list[str]:
     return lines
 
 
-def _command(finding: Finding) -> str:
+def _command(finding: Finding, spots: Spots) -> str:
     title = shorten(plain(finding.title), _TITLE)
     fix = f" {plain(finding.fix.description)}" if finding.fix else ""
     message = shorten(f"{plain(finding.detail)}{fix} ({plain(finding.check)})".strip(), _MESSAGE)
-    place = next((place for place in finding.places if place.revision == "head" and place.in_tree), None)
+    place = spots.of(finding)
     where = f"file={_property(visible(place.path))},line={place.line}," if place else ""
     return f"::{_COMMANDS[finding.severity]} {where}title={_property(title)}::{_message(message)}"
 
