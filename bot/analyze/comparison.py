@@ -4,7 +4,10 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import msgspec
+
 from bot.analyze import records
+from bot.analyze.changed import changed
 from bot.analyze.checks.check import Loaded, checks
 from bot.analyze.claims import claims
 from bot.analyze.effects import effects
@@ -57,7 +60,9 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
             head.extend(check.finding(seen, ".") for seen in check.find_in_claims(said["head"]))
     unchecked.extend(untold(said["base"], said["head"]))
     unchecked.extend(left_out(exchange, unchecked))
-    return _joined(exchange, found, (base, head), predictions, rendered, said["head"], unchecked)
+    comparison = _joined(exchange, found, (base, head), predictions, rendered, said["head"], unchecked)
+    lines = changed(comparison.new, exchange.base, exchange.head, _former(found), reader.raw)
+    return records.encodable(msgspec.structs.replace(comparison, changed_lines=lines))
 
 
 def _asked(exchange: Exchange) -> tuple[tuple[Chosen, Chosen], ...]:
@@ -83,7 +88,7 @@ def _joined(
     unchecked.extend(hidden.values())
     counts = records.NewCounts(**{severity: sum(f.severity == severity for f in new) for severity in records.SEVERITIES})
     left = tuple(dict.fromkeys(unchecked))
-    comparison = Comparison(
+    return Comparison(
         base=_side(exchange.base, [pair.base for pair in found]),
         head=_side(exchange.head, [pair.head for pair in found]),
         models=() if exchange.task == "check" else tuple(_change(pair) for pair in found),
@@ -104,7 +109,6 @@ def _joined(
         ),
         verdict=records.Verdict(new=counts, resolved=len(resolved), unchanged=len(unchanged), suppressed=0, unchecked=len(left)),
     )
-    return records.encodable(comparison)
 
 
 def join(
@@ -178,6 +182,12 @@ def is_document(file: File) -> bool:
     """Whether a file is a README or a CHANGELOG."""
     stem = file.path.rpartition("/")[2].lower().partition(".")[0]
     return stem in ("readme", "changelog")
+
+
+def _former(found: tuple[Pair, ...]) -> dict[str, str]:
+    """The paths in base of the files of moved folders, by those in head."""
+    moves = [(pair.base, pair.head) for pair in found if pair.moved]
+    return {new.path(name): old.path(name) for old, new in moves if old and new for name in new.files}
 
 
 def _side(snapshot: Snapshot, models: list[Model | None]) -> records.Side:
