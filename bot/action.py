@@ -20,10 +20,12 @@ from bot.publish import github, stored
 from bot.publish.escape import prose
 from bot.publish.links import Links
 from bot.publish.runner import Runner
-from bot.settings import FailOn, Settings
+from bot.publishing import publish
+from bot.settings import FailOn, Layer, Settings
 from bot.settings_file import from_file
 from bot.sides import Sides, sides
 from bot.snapshot import Text
+from bot.triggering import triggering
 
 SECRETS = ("INPUT_TOKEN", "GITHUB_TOKEN", "GH_TOKEN", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN")
 
@@ -112,18 +114,24 @@ def main(
     environ: MutableMapping[str, str] = os.environ,
     say: Callable[[str], None] = print,
     connect: Callable[[Environment], Github | None] = connect,
+    report: str = "",
 ) -> int:
-    """Deal with the event of this job and return the exit status: 0 or 1 by the findings, 2 usage, 3 could not look."""
+    """Deal with the event of this job and return the exit status: 0 or 1 by the findings, 2 usage, 3 could not look.
+
+    `report` is a file below the workspace that another run wrote, to be published in place of comparing anything.
+    """
     runner = Runner(say)
     try:
         given = environment(environ)
         runner = Runner(say, given.output, given.summary)
+        if asked := report or given.inputs.get("publish", "").strip():
+            return _publish(given, asked, connect(given), runner)
         todo = _job(given)
         if todo.kind == "nothing":
             runner.tell("notice", f"Nothing to compare: {todo.reason}.")
             runner.set_outputs(NOT_JUDGED)
             return 0
-        return _judge(given, todo, _remote(connect(given), todo), runner, compare, exit_status)
+        return _judge(given, todo, _remote(connect(given), todo.repository), runner, compare, exit_status)
     except (UsageError, CannotLookError) as error:
         runner.tell("error", str(error))
         runner.summarise(f"### Model Repo Drift could not compare\n\n{prose(str(error))}")
@@ -132,26 +140,42 @@ def main(
 
 
 def _job(given: Environment) -> Job:
-    try:
-        payload = given.event_path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{given.event_path} (GITHUB_EVENT_PATH) cannot be read: {error.strerror}") from None
     asked = Asked(
         base=given.inputs.get("base", "").strip(), head=given.inputs.get("head", "").strip(), ref=given.ref, sha=given.sha
     )
-    return job(given.event_name, payload, asked, repository=given.repository)
+    return job(given.event_name, _payload(given), asked, repository=given.repository)
 
 
-def _remote(hub: Github | None, todo: Job) -> Repository | github.Posted:
+def _payload(given: Environment) -> bytes:
+    try:
+        return given.event_path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{given.event_path} (GITHUB_EVENT_PATH) cannot be read: {error.strerror}") from None
+
+
+def _remote(hub: Github | None, repository: str) -> Repository | github.Posted:
     """The repository behind the API, or why it cannot be had, which matters only when it is needed."""
     if hub is None:
         return github.Posted(
             "refused", notice="No comment was written: the input token is empty. The job summary has the report."
         )
     try:
-        return hub.get_repo(todo.repository)
+        return hub.get_repo(repository)
     except api.FAULTS as fault:
         return github.refused(fault)
+
+
+def _publish(given: Environment, asked: str, hub: Github | None, runner: Runner) -> int:
+    of = triggering(given.event_name, _payload(given))
+    return publish(
+        asked,
+        of,
+        _remote(hub, of.repository),
+        workspace=given.workspace,
+        server_url=given.server_url,
+        inputs=_inputs(given),
+        runner=runner,
+    )
 
 
 def _judge(
@@ -182,10 +206,13 @@ def _judge(
     return exit_status(comparison, chosen.fail_on)
 
 
-def _settings(given: Environment, opened: Sides) -> Settings:
+def _inputs(given: Environment) -> Layer:
     names = {option.name for option in settings.options()}
-    inputs = settings.from_texts("inputs of the action", {name: text for name, text in given.inputs.items() if name in names})
-    return settings.settle(inputs, *([from_file(opened.settings)] if opened.settings is not None else []))
+    return settings.from_texts("inputs of the action", {name: text for name, text in given.inputs.items() if name in names})
+
+
+def _settings(given: Environment, opened: Sides) -> Settings:
+    return settings.settle(_inputs(given), *([from_file(opened.settings)] if opened.settings is not None else []))
 
 
 def _texts(todo: Job, opened: Sides) -> tuple[Text, ...]:

@@ -118,12 +118,13 @@ def _from_api(job: Job, remote: Remote) -> Sides:
     return Sides(
         GitHubSource(remote, _start(job, tip, merge_base, head), _name(job.base, job.base_name)),
         GitHubSource(remote, head, _name(job.head, job.head_name)),
-        _settings_at(remote, tip),
+        settings_at(remote, tip),
         tuple(commits),
     )
 
 
-def _settings_at(remote: Remote, commit: str) -> bytes | None:
+def settings_at(remote: Remote, commit: str) -> bytes | None:
+    """Read the settings file of a commit by the API; None where there is none. Raises UsageError or CannotLookError."""
     with _asking(FILE):
         try:
             found = remote.get_contents(FILE, ref=commit)

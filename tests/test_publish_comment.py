@@ -127,12 +127,12 @@ def test_three_versions_are_a_range_only_without_a_gap() -> None:
 
 
 def test_clean_names_what_is_no_longer_reported() -> None:
-    said = nothing_new(comparisons.nothing_new(), previous=EARLIER)
+    said = nothing_new(comparisons.nothing_new(), links=LINKS, previous=EARLIER)
     assert "The 1 error and 1 warning reported for `2b2b88e3` are no longer reported for `77aa01c0`." in said
     assert "fixed" not in said
     repaired = comparison(resolved=(comparisons.SPLIT_BRAIN,), unchanged=(comparisons.ORPHAN,))
-    assert "(1 fixed, 1 in base as well by now)" in nothing_new(repaired, previous=EARLIER)
-    assert "no longer reported" not in nothing_new(comparisons.nothing_new())
+    assert "(1 fixed, 1 in base as well by now)" in nothing_new(repaired, links=LINKS, previous=EARLIER)
+    assert "no longer reported" not in nothing_new(comparisons.nothing_new(), links=LINKS)
 
 
 def test_what_went_is_said_beside_what_is_new() -> None:
@@ -141,7 +141,7 @@ def test_what_went_is_said_beside_what_is_new() -> None:
 
 
 def test_nothing_new_keeps_the_promises_of_a_comment() -> None:
-    text = nothing_new(comparisons.nothing_new(), comment_id="second", previous=EARLIER)
+    text = nothing_new(comparisons.nothing_new(), links=LINKS, comment_id="second", previous=EARLIER)
     assert marker.read(text.splitlines()[0]) == Marker(id="second", head="77aa01c0" * 5)
     assert len(text.splitlines()) == 6
 

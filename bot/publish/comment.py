@@ -40,15 +40,15 @@ def comment(
         raise ValueError(f"a comment needs a limit of at least {MIN_LIMIT} letters, not {limit}")
     mark = _mark(comparison, comment_id, limit)
     if not comparison.new and not should_create(comparison):
-        return nothing_new(comparison, comment_id=comment_id, previous=previous)
+        return nothing_new(comparison, links=links, comment_id=comment_id, previous=previous)
     start = f"{mark}\n{opening(comparison)}"
     view = View(
         whole=False, limits=Limits(block=16_000, diff=6_000), elsewhere="see the job summary", gone=gone(comparison, previous)
     )
-    return compose(start, body(comparison, links, view), footer(comparison), limit=limit, measure=characters)
+    return compose(start, body(comparison, links, view), footer(comparison, links), limit=limit, measure=characters)
 
 
-def nothing_new(comparison: Comparison, *, comment_id: str = "default", previous: Marker | None = None) -> str:
+def nothing_new(comparison: Comparison, *, links: Links, comment_id: str = "default", previous: Marker | None = None) -> str:
     """The comment when all is well again: two lines, with what the earlier comment reported and this run does not."""
     resolved = words.counts(each.severity for each in comparison.resolved)
     said = gone(comparison, previous) or (f"It resolves {resolved} of base." if resolved else "")
@@ -58,7 +58,7 @@ def nothing_new(comparison: Comparison, *, comment_id: str = "default", previous
     unread = words.unread(comparison.unchecked)
     extra = f" ({markup(unread[0], 200)})" if len(unread) == 1 else ""
     start = f"{_mark(comparison, comment_id, MIN_LIMIT)}\n### {markup(headline(comparison))}"
-    return f"{start}\n\n{line}\n\n{footer(comparison, extra)}\n"
+    return f"{start}\n\n{line}\n\n{footer(comparison, links, extra)}\n"
 
 
 def gone(comparison: Comparison, previous: Marker | None) -> str:

@@ -18,13 +18,14 @@ _LONGEST = 1_000
 class Links:
     """Where the repository is shown: `server` such as https://github.com, `repository` as owner/name, full commit ids.
 
-    Anything empty or unfit means no links: places are then shown as code.
+    `run` is the number of the workflow run whose report is shown, where another run shows it. Anything empty or unfit means no links: places are then shown as code.
     """
 
     server: str = ""
     repository: str = ""
     base_sha: str | None = None
     head_sha: str | None = None
+    run: int = 0
 
     def url(self, place: Place) -> str | None:
         """The address of the place, or None where there is no page for it."""
@@ -33,11 +34,21 @@ class Links:
         # A step such as ".." would make the browser leave the commit.
         if not known or not place.in_tree or {"", ".", ".."} & set(place.path.split("/")):
             return None
-        server = self.server if "://" in self.server else f"https://{self.server}"
         path = quote(place.path.encode("utf-8", "surrogatepass"), safe="/")
         raw = "?plain=1" if path.lower().endswith((".md", ".markdown")) else ""
-        url = f"{server.rstrip('/')}/{self.repository}/blob/{sha}/{path}{raw}#L{place.line}"
+        url = f"{self._home}/blob/{sha}/{path}{raw}#L{place.line}"
         return url if len(url) <= _LONGEST else None
+
+    def report_of(self) -> str:
+        """Whose report is shown, as markdown; "" where it is this run's own."""
+        if not (self.run and self.server and _REPOSITORY.fullmatch(self.repository)):
+            return ""
+        return f"as reported by [run {self.run}]({self._home}/actions/runs/{self.run})"
+
+    @property
+    def _home(self) -> str:
+        server = self.server if "://" in self.server else f"https://{self.server}"
+        return f"{server.rstrip('/')}/{self.repository}"
 
     def place(self, place: Place, *, named: bool = True, key: bool = True) -> str:
         """The place as markdown: a link where there is a page, else code.

@@ -78,14 +78,15 @@ def body(comparison: Comparison, links: Links, view: View) -> list[Group | Fold]
     ]
 
 
-def footer(comparison: Comparison, extra: str = "") -> str:
-    """The small line at the end: which revisions, how many judges, what was left out."""
+def footer(comparison: Comparison, links: Links, extra: str = "") -> str:
+    """The small line at the end: which revisions, how many judges, what was left out, whose report it is."""
     base = f"base {markup(words.side(comparison.base))}"
     engines = len({each.partition("@")[0] for each in comparison.modelled.engines})
     judged = f"{words.plural(len(comparison.modelled.checks), 'check')}, {words.plural(engines, 'engine')}"
     unchecked = f" · {comparison.verdict.unchecked} not checked{extra}" if comparison.verdict.unchecked else ""
     proved = " · proved by loading" if comparison.proof and all(proof.agrees for proof in comparison.proof) else ""
-    return f"<sub>{base} → head {markup(words.side(comparison.head))} · {judged}{unchecked}{proved}</sub>"
+    reported = f" · {links.report_of()}" if links.report_of() else ""
+    return f"<sub>{base} → head {markup(words.side(comparison.head))} · {judged}{unchecked}{proved}{reported}</sub>"
 
 
 def _table(rows: tuple[effects.Effect, ...], *, several: bool, tail: str) -> Group:

@@ -28,7 +28,7 @@ def spots(workspace: Path, asked: str, command_file: Path | None, temp: str) -> 
     `asked` is a path below the workspace ("" for none), `temp` is RUNNER_TEMP. Raises UsageError for a path outside.
     """
     if asked:
-        return (Spot(_inside(workspace, asked), asked),)
+        return (Spot(inside(workspace, "report", asked), asked),)
     found = [Spot(workspace / NAME, NAME)]
     if command_file:
         folder = command_file.parent
@@ -51,12 +51,13 @@ def store(comparison: Comparison, places: Sequence[Spot]) -> str:
     raise OSError("; ".join(map(str, reasons)))
 
 
-def _inside(workspace: Path, asked: str) -> Path:
+def inside(workspace: Path, option: str, asked: str) -> Path:
+    """The file that an input names, below the workspace. Raises UsageError for a path outside, or where no file can be."""
     path = workspace / asked
     if not asked.isprintable() or not path.parent.is_dir() or path.is_dir():
-        raise UsageError(f"report = {asked!r}: a file in an existing folder of the workspace is needed")
+        raise UsageError(f"{option} = {asked!r}: a file in an existing folder of the workspace is needed")
     if not path.parent.resolve().is_relative_to(workspace.resolve()):
-        raise UsageError(f"report = {asked!r} is outside of the workspace; give a path below it")
+        raise UsageError(f"{option} = {asked!r} is outside of the workspace; give a path below it")
     return path
 
 

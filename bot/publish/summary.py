@@ -13,4 +13,6 @@ _LIMIT = 1_000_000
 def summary(comparison: Comparison, links: Links) -> str:
     """The summary as GitHub markdown of at most 1,000,000 bytes in UTF-8."""
     view = View(whole=True, limits=Limits(block=200_000, diff=60_000), elsewhere="see the JSON report")
-    return compose(opening(comparison), body(comparison, links, view), footer(comparison), limit=_LIMIT, measure=utf8_bytes)
+    return compose(
+        opening(comparison), body(comparison, links, view), footer(comparison, links), limit=_LIMIT, measure=utf8_bytes
+    )
