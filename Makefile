@@ -16,7 +16,7 @@ UV_VERSION := 0.13.9
 LOCK = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint image bench corpus hostile lock schema readme tables clean
+.PHONY: help setup demo test lint image bench corpus hostile lock schema readme picture tables clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort
@@ -62,6 +62,9 @@ hostile: setup ## compare every hostile template and write docs/hostile-template
 
 readme: setup ## write the generated parts of the README and the golden comments
 	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/test_readme.py tests/test_publish_comment.py tests/test_publish_views.py
+
+picture: setup ## draw the comment of the demo as GitHub shows it into docs/comment.png (needs chromium)
+	$(BIN)/python -m tools.picture
 
 tables: setup ## enter what the installed transformers knows into the tables of data
 	for table in tables model_types tables_config tokenizer_classes tokenizer_backends; do $(BIN)/python -m tools.$$table; done
