@@ -1,10 +1,17 @@
 """GitHub's REST API: how it is opened, how patient we are with it, and what its faults mean."""
 
+from dataclasses import dataclass
+from http import HTTPStatus
+from types import TracebackType
+from typing import Any, Self
+
 from github import Auth, Github
 from github.GithubException import GithubException, RateLimitExceededException
 from github.GithubRetry import GithubRetry
-from requests.exceptions import RequestException
-from urllib3 import Retry
+from requests.exceptions import RequestException, RetryError
+from urllib3 import BaseHTTPResponse, Retry
+from urllib3.exceptions import MaxRetryError, ResponseError
+from urllib3.exceptions import TimeoutError as HTTPTimeout
 
 TIMEOUT = 30
 """Seconds that one answer may take."""
@@ -13,10 +20,68 @@ FAULTS = (GithubException, RequestException, RuntimeError)
 """What the client raises: for an answer, for no answer, and where it refuses to follow a redirection to another host."""
 
 
-def patient() -> Retry:
-    """How often and how long to try again: four times on faults and rate limits, never waiting over two minutes at once."""
-    return GithubRetry(
-        total=4, backoff_factor=1, status_forcelist=[429, *range(500, 600)], max_rate_limit_wait=120, retry_after_max=120
+@dataclass
+class Budget:
+    """Seconds that a run may still spend on waiting for GitHub, so that it ends within the time that a job has."""
+
+    left: float = 240
+
+
+class Patience(GithubRetry):
+    """Tries again on faults and rate limits as long as the budget, which all requests of a run share, is not spent.
+
+    PyGithub's own class repeats no PATCH; ours sets a text, so that doing it twice does no harm. A 429 without a time waits for
+    a minute, as GitHub asks (docs, "Rate limits for the REST API").
+    """
+
+    def __init__(self, *, budget: Budget, **settings: Any) -> None:
+        self.budget = budget
+        super().__init__(**settings)
+
+    def new(self, **settings: Any) -> Self:
+        """Copy, as urllib3 does before every attempt."""
+        return super().new(budget=self.budget, **settings)
+
+    def increment(
+        self,
+        method: str | None = None,
+        url: str | None = None,
+        response: Any = None,
+        error: Exception | None = None,
+        _pool: Any = None,
+        _stacktrace: TracebackType | None = None,
+    ) -> Retry:
+        """Count one more attempt. Raises MaxRetryError where there is no patience left for it."""
+        after = super().increment(method, url, response, error, _pool, _stacktrace)
+        self.budget.left -= self._pause(after, response) + (TIMEOUT if isinstance(error, HTTPTimeout) else 0)
+        if self.budget.left < 0:
+            raise MaxRetryError(_pool, str(url), error or ResponseError("no time is left to wait for it"))
+        return after
+
+    def _pause(self, after: Retry, response: BaseHTTPResponse | None) -> float:
+        """The seconds that are waited before the next attempt."""
+        asked = self.get_retry_after(response) if response is not None else None
+        if asked is not None:
+            return asked
+        if response is not None and response.status == HTTPStatus.TOO_MANY_REQUESTS:
+            after.get_backoff_time = lambda: self.secondary_rate_wait
+        return after.get_backoff_time()
+
+
+def patient(budget: Budget | None = None, *, minute: float = 60) -> Retry:
+    """How often and how long to try again: four times on faults and rate limits, never waiting over two minutes at once.
+
+    `minute` is how long GitHub asks to wait where it names no time.
+    """
+    return Patience(
+        budget=budget or Budget(),
+        secondary_rate_wait=minute,
+        total=4,
+        backoff_factor=1,
+        status_forcelist=[429, *range(500, 600)],
+        allowed_methods=frozenset({"GET", "POST", "PATCH", "DELETE"}),
+        max_rate_limit_wait=120,
+        retry_after_max=120,
     )
 
 
@@ -42,6 +107,14 @@ def why(fault: Exception) -> str:
         if fault.status == 401:
             return "GitHub does not accept the token (401)"
         return f"GitHub answered {fault.status} {fault.message or ''}".strip()
+    if isinstance(fault, RetryError):
+        return f"GitHub could not be used, although it was asked again and again{_last(fault)}"
     if isinstance(fault, RequestException):
         return f"GitHub could not be reached ({type(fault).__name__})"
     return str(fault)
+
+
+def _last(fault: RetryError) -> str:
+    """What the last attempt met, where the client says it: its own text holds the whole address."""
+    met = getattr(fault.args[0], "reason", None) if fault.args else None
+    return f" ({met})" if isinstance(met, ResponseError) else ""
