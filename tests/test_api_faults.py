@@ -167,8 +167,8 @@ def test_a_limit_that_ends_too_late_is_not_waited_for(github: GitHubDouble, at_o
 def test_an_answer_that_comes_too_late_is_asked_for_again(
     github: GitHubDouble, monkeypatch: pytest.MonkeyPatch, method: str, path: str
 ) -> None:
-    monkeypatch.setattr(api, "TIMEOUT", 0.3)
-    github.when(method, path, lambda: threading.Event().wait(0.6))
+    monkeypatch.setattr(api, "TIMEOUT", 1)
+    github.when(method, path, lambda: threading.Event().wait(1.5))
 
     posted = publish(github)
 
