@@ -14,6 +14,9 @@ from bot.probe import Probe
 Kind = Literal["file", "symlink", "submodule"]
 Task = Literal["compare", "check", "inspect", "predict", "render"]
 CommitStatus = Literal["reachable", "orphaned", "unknown"]
+Level = Literal["error", "warning", "note", "off"]
+SETTINGS = ".github/model-repo-drift.yml"
+"""The settings file of a repository."""
 
 
 class File(msgspec.Struct, frozen=True):
@@ -21,10 +24,11 @@ class File(msgspec.Struct, frozen=True):
 
     `path` is relative to the repository, with forward slashes. `content` names the file under
     `contents/` that holds the bytes, or is None when they were not taken: then `unread` says why
-    they should have been ("" for a file that is never read, such as weights). For a symlink that stays
+    they should have been ("" for a file that is never read, such as weights). What Git LFS keeps is the content in the place of
+    its pointer, whose id `oid` stays; where the content is a pointer all the same, `unread` may say why. For a symlink that stays
     inside the tree `content` is that of the file it leads to; `target` is the text of the link.
     `dangling` is a symlink that leads to no file for certain: to nothing, to a folder or in a circle. One that leaves the tree may lead to one.
-    Two files with equal `content` or equal `oid` have equal bytes; only an `oid` "size:N", as large weights in a plain
+    Two files with equal `content` or equal `oid` have equal bytes in git; only an `oid` "size:N", as large weights in a plain
     folder have, says no more than the size.
     """
 
@@ -91,6 +95,14 @@ class Change(msgspec.Struct, frozen=True):
     unread: tuple[str, ...] = ()
 
 
+class SettingsFile(msgspec.Struct, frozen=True):
+    """The settings file of head, which differs from that of base: `content` names its bytes as in `File`; `unread` says why there are none."""
+
+    change: Literal["added", "changed", "removed"]
+    content: str | None = None
+    unread: str = ""
+
+
 class Exchange(msgspec.Struct, frozen=True):
     """Everything that the jail is given.
 
@@ -98,6 +110,8 @@ class Exchange(msgspec.Struct, frozen=True):
     revisions to be predicted, each by itself. `engines` names the versions that are asked, as in "vllm@0.33.0"; none stands for those that
     a comparison looks at. `engines_after` names others for head, in the same order, where the question is what moving to them changes.
     `probes` are the conversations that are rendered; none stands for the built-in ones. `tokens` says whether prompts are told token by token.
+    `severity` gives all findings of a check that severity; checks that are "off" do not run. `left_out` counts the folders that would have been looked at
+    and are left out by choice. `settings` is what head does to the settings file.
     """
 
     base: Snapshot
@@ -110,6 +124,9 @@ class Exchange(msgspec.Struct, frozen=True):
     engines_after: tuple[str, ...] = ()
     probes: tuple[Probe, ...] = ()
     tokens: bool = False
+    severity: dict[str, Level] = {}
+    left_out: int = 0
+    settings: SettingsFile | None = None
 
     @staticmethod
     def load(folder: Path) -> "Exchange":
