@@ -8,6 +8,7 @@ from typing import Any, Self
 from github import Auth, Github
 from github.GithubException import GithubException, RateLimitExceededException
 from github.GithubRetry import GithubRetry
+from github.Repository import Repository
 from requests.exceptions import RequestException, RetryError
 from urllib3 import BaseHTTPResponse, Retry
 from urllib3.exceptions import MaxRetryError, ResponseError
@@ -97,6 +98,21 @@ def connect(url: str, token: str, *, retry: Retry | None, between_requests: floa
         seconds_between_requests=between_requests,
         seconds_between_writes=between_writes,
     )
+
+
+def own_login(repository: Repository) -> str:
+    """The login of the person whose token asks; "" where it is nobody's, or GitHub does not say.
+
+    A token of an app, as every job has, starts with `ghs_` and may not ask.
+    """
+    auth = repository.requester.auth
+    if auth is None or auth.token.startswith("ghs_"):
+        return ""
+    try:
+        _, about = repository.requester.requestJsonAndCheck("GET", "/user")
+    except FAULTS:
+        return ""
+    return str(about.get("login") or "")
 
 
 def why(fault: Exception) -> str:

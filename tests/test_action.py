@@ -370,7 +370,7 @@ def test_settings_come_from_base_and_head_cannot_change_them(
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("fail-on: never", ".github/model-repo-drift.yml: unknown setting 'fail-on'; did you mean fail_on?"),
+        ("fail-on: never", ".github/model-repo-drift.yml:1: unknown setting 'fail-on'; did you mean fail_on?"),
         ("x" * 70_000, "has 70000 bytes; at most 65536 are read"),
     ],
 )

@@ -129,6 +129,45 @@ def test_a_named_author_owns_the_comment(github: GitHubDouble, repository: Model
     assert github.comments[owned]["body"] == body("new")
 
 
+def test_whoever_lends_the_token_owns_the_comment(github: GitHubDouble, repository: ModelRepository) -> None:
+    github.login, github.kind = "maintainer", "User"
+    github.answer("GET", "^/user$", 200, {"login": "maintainer", "id": 7}, times=9)
+
+    first, second = publish(target(github, repository), always("one")), publish(target(github, repository), always("two"))
+
+    assert [first, second] == [Posted("created", first.url), Posted("edited", first.url)]
+    assert github.bodies() == [body("two")]
+
+
+def test_a_login_that_github_does_not_say_has_to_be_named(github: GitHubDouble, repository: ModelRepository) -> None:
+    github.login, github.kind = "maintainer", "User"
+
+    posted = publish(target(github, repository), always("one"))
+
+    assert posted.outcome == "created"
+    assert posted.notice.startswith("The comment is by maintainer")
+    assert "comment_authors" in posted.notice
+
+
+def test_a_token_of_a_job_does_not_ask_who_it_is(github: GitHubDouble, repository: ModelRepository) -> None:
+    github.comment(body("copied"), login="mallory")
+    hub = connect(github.url, "ghs_0123456789", retry=None, between_requests=0, between_writes=0)
+
+    publish(Target(hub.get_repo(github.repository), 1, repository.sha("change")), always("ours"))
+
+    assert not any("/user" in line for line in github.log)
+
+
+def test_another_token_identity_edits_the_comment_behind_150_others(github: GitHubDouble, repository: ModelRepository) -> None:
+    publish(target(github, repository), always("one"))
+    for number in range(150):
+        github.comment(f"comment {number}", login=f"person{number}")
+    github.login = "other-app[bot]"
+
+    assert publish(target(github, repository), always("two")).outcome == "edited"
+    assert sum("model-repo-drift" in text for text in github.bodies()) == 1
+
+
 def test_two_comment_ids_keep_two_comments(github: GitHubDouble, repository: ModelRepository) -> None:
     for name in ("small", "large", "small"):
         publish(target(github, repository, comment_id=name), lambda _, name=name: body("x", comment_id=name))

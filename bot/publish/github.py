@@ -1,6 +1,6 @@
 """Our one comment on a pull request: found, created, edited in place, and nobody else's ever touched."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -9,7 +9,7 @@ from github.IssueComment import IssueComment
 from github.PullRequest import PullRequest
 from github.Repository import Repository
 
-from bot.api import FAULTS, why
+from bot.api import FAULTS, own_login, why
 from bot.publish import marker
 from bot.publish.marker import Marker
 
@@ -71,7 +71,9 @@ def _publish(target: Target, text: Text) -> Posted:
         return Posted("edited", ours.html_url)
     created = pull.create_issue_comment(body)
     oldest = _ours(target, pull)
-    if oldest is None or oldest.id == created.id:
+    if oldest is None:
+        return Posted("created", created.html_url, _stranger(created))
+    if oldest.id == created.id:
         return Posted("created", created.html_url)
     created.delete()  # another run was faster: its comment stays, and is brought up to date like any earlier one
     return _publish(target, text)
@@ -87,20 +89,24 @@ def _no_longer(target: Target, pull: PullRequest) -> Posted | None:
 
 
 def _ours(target: Target, pull: PullRequest) -> IssueComment | None:
-    """The oldest comment that is ours: with our marker as first line, by a bot or a named author."""
-    authors = {login.casefold() for login in target.authors}
-    ours = [
-        comment
-        for comment in pull.get_issue_comments()
-        if (read := _marker(comment)) and read.id == target.comment_id and _may_own(comment, authors)
-    ]
+    """The oldest comment that is ours: with our marker as first line, by a bot, a named author, or whoever writes this one."""
+    marked = [comment for comment in pull.get_issue_comments() if (read := _marker(comment)) and read.id == target.comment_id]
+    ours = [comment for comment in marked if _may_own(comment, target.authors)]
+    if len(ours) < len(marked) and (own := own_login(target.repository)):
+        ours = [comment for comment in marked if _may_own(comment, (*target.authors, own))]
     return min(ours, key=lambda comment: comment.id, default=None)
 
 
-def _may_own(comment: IssueComment, authors: set[str]) -> bool:
+def _stranger(created: IssueComment) -> str:
+    """The notice where the next run would not know the comment that this one wrote."""
+    login = created.user.login if created.user else "somebody"
+    return f"The comment is by {login}, whom the next run will not know as its own: name the login in comment_authors."
+
+
+def _may_own(comment: IssueComment, authors: Collection[str]) -> bool:
     user = comment.user
     # A deleted account leaves no user at all, whatever PyGithub's types say.
-    return bool(user) and (user.type == "Bot" or user.login.casefold() in authors)
+    return bool(user) and (user.type == "Bot" or user.login.casefold() in {login.casefold() for login in authors})
 
 
 def _marker(comment: IssueComment) -> Marker | None:
