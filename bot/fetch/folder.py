@@ -28,6 +28,7 @@ class FolderSource:
     """
 
     sha = None
+    lfs = None
 
     def __init__(self, folder: Path) -> None:
         self.label = printable(os.fsencode(folder))

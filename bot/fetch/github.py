@@ -11,6 +11,7 @@ from github.Repository import Repository
 
 from bot.api import FAULTS, why
 from bot.errors import CannotLookError
+from bot.fetch.lfs import Lfs
 from bot.fetch.source import UnreadError, printable
 from bot.snapshot import File, Kind
 
@@ -24,8 +25,9 @@ LONGEST_TARGET = 4096
 class GitHubSource:
     """One commit of a repository on GitHub; a file is brought when it is asked for, each distinct blob once by its id."""
 
-    def __init__(self, repository: Repository, sha: str, label: str = "") -> None:
+    def __init__(self, repository: Repository, sha: str, label: str = "", *, lfs: Lfs | None = None) -> None:
         self.sha: str | None = sha
+        self.lfs = lfs
         self.label = label or sha[:7]
         self._commit = sha
         self._repository = repository

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from bot.fetch.lfs import Lfs
 from bot.snapshot import File
 
 
@@ -21,6 +22,11 @@ class Source(Protocol):
     @property
     def sha(self) -> str | None:
         """The commit, 40 hex digits, or None where there is none."""
+        ...
+
+    @property
+    def lfs(self) -> Lfs | None:
+        """Where content may be that Git LFS keeps outside of the repository, None where nobody can be asked."""
         ...
 
     def entries(self) -> Sequence[File]:
@@ -48,6 +54,7 @@ class Nothing:
 
     label = ""
     sha: str | None = None
+    lfs: Lfs | None = None
 
     def entries(self) -> Sequence[File]:
         """Return no entry."""

@@ -6,6 +6,7 @@ import msgspec
 
 from bot.errors import CannotLookError
 from bot.fetch.git import Repository
+from bot.fetch.lfs import CloneStore, Lfs
 from bot.fetch.objects import Objects
 from bot.fetch.source import UnreadError, printable
 from bot.snapshot import File, Kind
@@ -19,14 +20,18 @@ class GitSource:
     """One commit, read from the object database: no checkout, no hooks, no filters.
 
     `name` is the revision as it was given and `tip` the commit that it named; `sha` may be an older one, the merge base.
+    `lfs` is by default what git-lfs left in the clone.
     """
 
-    def __init__(self, repository: Repository, name: str, tip: str, *, sha: str = "", label: str = "") -> None:
+    def __init__(
+        self, repository: Repository, name: str, tip: str, *, sha: str = "", label: str = "", lfs: Lfs | None = None
+    ) -> None:
         self.repository = repository
         self.name = name
         self.tip = tip
         self.sha: str | None = sha or tip
         self.label = label or name
+        self.lfs: Lfs | None = lfs or CloneStore(repository)
         self._objects = Objects(repository)
         self._entries: tuple[File, ...] | None = None
 

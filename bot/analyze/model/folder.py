@@ -75,7 +75,8 @@ class Model(msgspec.Struct, frozen=True, eq=False):
         if file.content is None:
             return file.unread or "its content was not taken"
         size = self._pointed(file)
-        return f"is a Git LFS pointer{size}, its content is not available here" if size else ""
+        why = f": {file.unread}" if file.unread else ""
+        return f"is a Git LFS pointer{size}, its content is not available here{why}" if size else ""
 
     def _pointed(self, file: File) -> str:
         """What `pointed` says of a file, without reading one that is too large for a pointer."""

@@ -1,0 +1,54 @@
+"""Which paths .gitattributes keeps in Git LFS, as git itself reads it, in a process that knows no secret."""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from bot.fetch.source import UnreadError
+
+SECONDS = 20  # for one call of git; a pattern may be made to take long
+
+
+def kept_in_lfs(files: Mapping[str, bytes], paths: Iterable[str]) -> frozenset[str]:
+    """Return those of `paths` whose filter is "lfs"; `files` are the .gitattributes, by folder ("" is the root).
+
+    They stand in the index of an empty repository: nothing of them is a file, and no other setting of this machine speaks.
+    Raises UnreadError when git cannot tell.
+    """
+    wanted = sorted(set(paths))
+    if not files or not wanted:
+        return frozenset()
+    with tempfile.TemporaryDirectory(prefix="model-repo-drift-") as name:
+        folder = Path(name)
+        _git(folder, ["init", "--quiet", "--template="])
+        rows = b""
+        for where, content in files.items():
+            blob = _git(folder, ["hash-object", "-w", "--stdin"], content).strip()
+            rows += b"100644 " + blob + b"\t" + f"{where}/.gitattributes".lstrip("/").encode() + b"\0"
+        _git(folder, ["update-index", "-z", "--index-info"], rows)
+        asked = b"".join(path.encode() + b"\0" for path in wanted)
+        said = _git(folder, ["check-attr", "--cached", "-z", "--stdin", "filter"], asked).split(b"\0")
+    return frozenset(path.decode() for path, value in zip(said[0:-1:3], said[2::3], strict=True) if value == b"lfs")
+
+
+def _git(folder: Path, arguments: Sequence[str], stdin: bytes = b"") -> bytes:
+    fixed = {
+        "LC_ALL": "C",
+        "HOME": str(folder),
+        "GIT_DIR": str(folder / ".git"),
+        "GIT_WORK_TREE": str(folder),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+    }
+    kept = {"PATH": os.environ["PATH"]} if "PATH" in os.environ else {}
+    command = ["git", *arguments]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=kept | fixed, input=stdin, capture_output=True, check=True, timeout=SECONDS
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise UnreadError(f"git could not say whether .gitattributes keeps it in Git LFS ({type(error).__name__})") from error
+    return done.stdout
