@@ -17,9 +17,6 @@ from bot.snapshot import SETTINGS, Level
 FILE = SETTINGS
 """The settings file of the base revision: a pull request cannot change how it is judged itself."""
 
-LARGEST = 256 * 1024
-"""Bytes of a settings file."""
-
 CommentId: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z0-9]+([._-][A-Za-z0-9]+)*$", max_length=64)]
 Login: TypeAlias = Annotated[
     str, Meta(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*(\[bot\])?$", max_length=64, extra={"legal": "a list of GitHub logins"})

@@ -7,8 +7,9 @@ from typing import Any, NoReturn, cast
 import yaml
 
 from bot.errors import UsageError
-from bot.settings import FILE, LARGEST, Layer
+from bot.settings import FILE, Layer
 from bot.settings_values import Path, shown
+from bot.snapshot import LARGEST_SETTINGS
 
 DEEPEST = 12
 MOST_VALUES = 50_000
@@ -48,9 +49,9 @@ _Loader.add_implicit_resolver(f"{_PREFIX}null", re.compile("(?:~|null|Null|NULL|
 
 
 def from_file(content: bytes, source: str = FILE) -> Layer:
-    """Read a settings file (YAML, an object of options, at most `LARGEST` bytes). Raises UsageError with source and line when it is none."""
-    if len(content) > LARGEST:
-        raise UsageError(f"{source}: has {len(content):,} bytes; at most {LARGEST:,} are read")
+    """Read a settings file (YAML, an object of options, at most LARGEST_SETTINGS bytes). Raises UsageError with source and line when it is none."""
+    if len(content) > LARGEST_SETTINGS:
+        raise UsageError(f"{source}: has {len(content):,} bytes; at most {LARGEST_SETTINGS:,} are read")
     try:
         node = yaml.compose(content.decode("utf-8"), _Loader)
         lines: dict[Path, int] = {}

@@ -17,6 +17,8 @@ CommitStatus = Literal["reachable", "orphaned", "unknown"]
 Level = Literal["error", "warning", "note", "off"]
 SETTINGS = ".github/model-repo-drift.yml"
 """The settings file of a repository."""
+LARGEST_SETTINGS = 256 * 1024
+"""Bytes of a settings file."""
 
 
 class File(msgspec.Struct, frozen=True):

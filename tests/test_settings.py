@@ -85,7 +85,6 @@ def test_every_option_has_help_and_legal_values() -> None:
         "comment_authors",
         "engines",
         "prove",
-    ] + [
         "check_run",
         "suggest",
         "folders",

@@ -181,13 +181,15 @@ class ModelChange(msgspec.Struct, frozen=True, kw_only=True):
 class Side(msgspec.Struct, frozen=True, kw_only=True):
     """One of the two revisions: how it was asked for, its commit (None for a plain folder), its compared model folders.
 
-    `unchanged` counts the folders that look like a model and are the same in both revisions: they were not read.
+    `unchanged` counts the folders that look like a model and are the same in both revisions: they were not read. `left_out` counts
+    those that differ and that the settings leave out.
     """
 
     label: str
     sha: str | None
     folders: tuple[str, ...]
     unchanged: int = 0
+    left_out: int = 0
 
 
 class NewCounts(msgspec.Struct, frozen=True, kw_only=True):

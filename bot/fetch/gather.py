@@ -1,5 +1,6 @@
 """The whole of fetch: from two names of revisions to an exchange folder."""
 
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -12,10 +13,11 @@ from bot.fetch.history_git import GitHistory
 from bot.fetch.messages import commit_messages
 from bot.fetch.revision import open_pair, open_revision, open_staged
 from bot.fetch.selection import select
+from bot.fetch.settings import settings_change
 from bot.fetch.source import Nothing, Source
 from bot.fetch.tree import GitSource
 from bot.probe import Probe
-from bot.snapshot import Exchange, Task, Text
+from bot.snapshot import Exchange, Level, Task, Text
 
 
 def gather(
@@ -34,6 +36,8 @@ def gather(
     probes: tuple[Probe, ...] = (),
     tokens: bool = False,
     whole: bool = False,
+    folders: Sequence[str] = (),
+    severity: Mapping[str, Level] | None = None,
 ) -> Exchange:
     """Fetch what analysis needs of two revisions into `folder`, and return what stands in its `exchange.json`.
 
@@ -41,7 +45,7 @@ def gather(
     any case. With `staged` they are not looked at: HEAD of `repo` is compared with its index. `history` is a file of
     refs, or a history, that is used instead of the clone's own. To `texts` the commit messages between two git revisions are added.
     `repository` is "owner/name"; by default it is read from the origin remote. `task`, `engines`, `engines_after`, `probes` and `tokens` are handed on; with `engines_after`, or with `whole`, folders that
-    do not differ are taken as well. Raises UsageError or CannotLookError.
+    do not differ are taken as well. `folders` are globs of the model folders to look at, none for all; `severity` is handed on. Raises UsageError or CannotLookError.
     """
     with ExitStack() as stack:
         for given in (base, head):
@@ -54,7 +58,7 @@ def gather(
             if isinstance(source, FolderSource) and not isinstance(other, FolderSource | Nothing):
                 source.name_like(other)
         plain = isinstance(before, FolderSource | Nothing) and isinstance(after, FolderSource)
-        selection = select(before.entries(), after.entries(), plain=plain, whole=whole or bool(engines_after))
+        selection = select(before.entries(), after.entries(), plain=plain, whole=whole or bool(engines_after), globs=folders)
         folder.mkdir(parents=True, exist_ok=True)
         snapshots = fill(folder, before, after, selection)
         clone = next((source.repository for source in (after, before) if isinstance(source, GitSource)), None)
@@ -68,7 +72,16 @@ def gather(
             left_out=left_out,
         )
         exchange = Exchange(
-            *snapshots, change, task=task, engines=engines, engines_after=engines_after, probes=probes, tokens=tokens
+            *snapshots,
+            change,
+            task=task,
+            engines=engines,
+            engines_after=engines_after,
+            probes=probes,
+            tokens=tokens,
+            severity=dict(severity or {}),
+            left_out=len(selection.left_out),
+            settings=settings_change(before, after, folder),
         )
         exchange.save(folder)
         return exchange

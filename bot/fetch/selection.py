@@ -5,6 +5,7 @@ from posixpath import basename, dirname
 
 import msgspec
 
+from bot.fetch.globs import chosen
 from bot.fetch.links import Tree
 from bot.fetch.source import UnreadError
 from bot.snapshot import File
@@ -27,14 +28,6 @@ WEIGHT_ENDINGS = (
 WANTED_NAMES = frozenset({"merges.txt", "vocab.txt", "readme.md", ".gitattributes"})
 WANTED_ENDINGS = (".json", ".jinja", ".model", ".tiktoken", ".py")
 DOCUMENT_ENDINGS = ("", ".md", ".markdown", ".rst", ".txt")
-
-
-class Selection(msgspec.Struct, frozen=True):
-    """Which candidate folders of two trees differ; `documents` says whether a README or CHANGELOG of the root does."""
-
-    changed: tuple[str, ...]
-    unchanged: tuple[str, ...]
-    documents: bool
 
 
 def is_weight(name: str) -> bool:
@@ -108,6 +101,23 @@ class Owners:
         return name in WANTED_NAMES or name.endswith(WANTED_ENDINGS) or name.startswith("tokenizer.model.v")
 
 
+class Selection(msgspec.Struct, frozen=True):
+    """Which candidate folders of two trees differ; `documents` says whether a README or CHANGELOG of the root does.
+
+    `left_out` are those that differ as well and that nobody wants judged.
+    """
+
+    changed: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    documents: bool
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def owners(self) -> Owners:
+        """Every candidate folder, as the owner of its files: what is left out does not become part of the folder above."""
+        return Owners({*self.changed, *self.unchanged, *self.left_out})
+
+
 def beside(path: str, changed: Collection[str]) -> bool:
     """Say whether an entry is read for what it says about the repository: a document of the root, or attributes above a folder."""
     where = dirname(path)
@@ -116,8 +126,10 @@ def beside(path: str, changed: Collection[str]) -> bool:
     return not where and is_document(path)
 
 
-def select(base: Sequence[File], head: Sequence[File], *, plain: bool = False, whole: bool = False) -> Selection:
-    """Compare two trees without reading any file.
+def select(
+    base: Sequence[File], head: Sequence[File], *, plain: bool = False, whole: bool = False, globs: Sequence[str] = ()
+) -> Selection:
+    """Compare two trees without reading any file, and keep the folders that `globs` mean; none mean all.
 
     `plain` is for two plain folders, whose root is a model folder whatever it holds. A folder that only one of the
     trees has is changed. With `whole` every folder counts as changed: the question is then not only what the files change.
@@ -127,7 +139,8 @@ def select(base: Sequence[File], head: Sequence[File], *, plain: bool = False, w
     before, after = _identities(base, owners), _identities(head, owners)
     changed = {folder for folder in found if whole or before.get(folder) != after.get(folder)}
     documents = _documents(base) != _documents(head)
-    return Selection(tuple(sorted(changed)), tuple(sorted(found - changed)), documents)
+    wanted = {folder for folder in changed if chosen(folder, globs)}
+    return Selection(tuple(sorted(wanted)), tuple(sorted(found - changed)), documents, tuple(sorted(changed - wanted)))
 
 
 def _identities(entries: Sequence[File], owners: Owners) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -163,7 +176,7 @@ def taken(entries: Sequence[File], selection: Selection) -> tuple[File, ...]:
     if not selection.changed and not selection.documents:
         return ()
     changed = frozenset(selection.changed)
-    owners = Owners({*selection.changed, *selection.unchanged})
+    owners = selection.owners
     inside: dict[str, list[File]] = {}
     kept: list[File] = []
     for entry in entries:
