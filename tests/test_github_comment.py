@@ -1,6 +1,8 @@
 """One comment on a pull request, through the real client, against a GitHub held to its published description."""
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -216,6 +218,22 @@ def test_two_runs_at_once_end_with_one_comment(github: GitHubDouble, repository:
     assert list(github.comments) == others
     assert github.bodies() == [body("this run")]
     assert [line.split(" ")[0] for line in github.writes()] == ["POST", "DELETE", "PATCH"]
+
+
+@pytest.mark.parametrize("_", range(5))
+def test_five_runs_that_start_together_end_with_one_comment(github: GitHubDouble, repository: ModelRepository, _: int) -> None:
+    start = threading.Barrier(5)
+
+    def go(number: int) -> Posted:
+        ready = target(github, repository)
+        start.wait()
+        return publish(ready, always(f"run {number}"))
+
+    with ThreadPoolExecutor(5) as threads:
+        posted = list(threads.map(go, range(5)))
+
+    assert len(github.comments) == 1
+    assert {each.outcome for each in posted} <= {"created", "edited", "unchanged"}
 
 
 def test_the_faster_of_two_runs_keeps_its_comment(github: GitHubDouble, repository: ModelRepository) -> None:
