@@ -56,7 +56,8 @@ class Loaded(msgspec.Struct, frozen=True):
     """A check as it was found: its id, its texts, and whichever of its functions it has.
 
     `find` runs on base and on head and the framework compares; `find_in_change` runs once, on base and head of a model that exists on both sides (or is added, where the check says so);
-    `find_in_claims` runs once on the commits that texts of one revision claim.
+    `find_in_claims` runs once on the commits that texts of one revision claim. `patch` is asked for the repair of a new finding, given base (empty for an added
+    model) and head: a diff of head's files after which the finding is gone and no other one is new, "" where no repair is certain.
     """
 
     id: str
@@ -64,6 +65,7 @@ class Loaded(msgspec.Struct, frozen=True):
     find: Callable[[Model], Iterable[Seen]] | None
     find_in_change: Callable[[Model, Model], Iterable[Seen]] | None
     find_in_claims: Callable[[tuple[Claim, ...]], Iterable[Seen]] | None
+    patch: Callable[[Model, Model, Finding], str] | None
 
     def finding(self, seen: Seen, folder: str) -> Finding:
         """The whole finding."""
@@ -94,8 +96,8 @@ def checks() -> tuple[Loaded, ...]:
 
 def _load(name: str, module: ModuleType) -> Loaded:
     check: Any = getattr(module, "CHECK", None)
-    functions = [getattr(module, function, None) for function in ("find", "find_in_change", "find_in_claims")]
-    if not isinstance(check, Check) or not any(functions):
+    functions = [getattr(module, function, None) for function in ("find", "find_in_change", "find_in_claims", "patch")]
+    if not isinstance(check, Check) or not any(functions[:3]):
         raise TypeError(f"bot/analyze/checks/{name}.py must declare CHECK and one of find, find_in_change, find_in_claims")
     silent = [field for field in TEXTS if not getattr(check, field).strip()]
     if silent:
