@@ -92,9 +92,11 @@ def _commit(clone: Repository, revision: str) -> str:
     try:
         return clone.commit(revision)
     except CannotLookError:
-        if FULL.fullmatch(revision):
-            raise
-        return clone.commit(f"refs/remotes/origin/{revision}")
+        try:
+            return clone.commit(f"refs/remotes/origin/{revision.removeprefix('refs/heads/')}")
+        except CannotLookError:
+            pass
+        raise
 
 
 def _settings_in(clone: Repository, commit: str) -> bytes | None:
@@ -110,7 +112,7 @@ def _settings_in(clone: Repository, commit: str) -> bytes | None:
 
 
 def _from_api(job: Job, remote: Remote) -> Sides:
-    with _asking(f"{job.base}...{job.head}"):
+    with _asking(f"{job.base[:100]}...{job.head[:100]}"):
         comparison = remote.compare(job.base, job.head)
         merge_base, tip = comparison.merge_base_commit.sha, comparison.base_commit.sha
         head = job.head if FULL.fullmatch(job.head) else remote.get_commit(job.head).sha

@@ -335,6 +335,40 @@ def test_a_manual_run_compares_with_the_default_branch(
     assert (step.status, small.given.head.sha) == (0, origin.sha("main"))
 
 
+@pytest.mark.parametrize("checkout", [True, False])
+@pytest.mark.parametrize("name", ["feature/eos-fix", "-dash", "--output=x", "é/ü", "100%", "refs/heads/change", " change "])
+def test_any_name_of_a_branch_is_a_revision(
+    job: Job, origin: ModelRepository, clone: GitRepository, tmp_path: Path, name: str, *, checkout: bool
+) -> None:
+    branch = name.strip().removeprefix("refs/heads/")
+    origin.git("update-ref", f"refs/heads/{branch}", origin.sha("change"))
+    clone.git("fetch", "--quiet", "origin")
+    content = {"repository": {"full_name": "acme/model", "default_branch": "main"}}
+
+    step = (job if checkout else without_checkout(job, tmp_path)).run("workflow_dispatch", content, base="main", head=name)
+
+    assert (step.status, step.outputs["new_errors"]) == (1, "1"), step.lines
+
+
+@pytest.mark.parametrize("checkout", [True, False])
+@pytest.mark.parametrize(
+    "name", ["--upload-pack=touch x", "a b", "no/such", "main\n::error::x", "x" * 5000, "main:config.json", "../../user"]
+)
+def test_what_is_no_revision_is_named_in_one_line(
+    job: Job, clone: GitRepository, tmp_path: Path, name: str, *, checkout: bool
+) -> None:
+    content = {"repository": {"full_name": "acme/model", "default_branch": "main"}}
+
+    step = (job if checkout else without_checkout(job, tmp_path)).run("workflow_dispatch", content, base="main", head=name)
+
+    assert step.status in (2, 3)
+    (said,) = step.told("error")
+    assert len(said) < 1000
+    assert len(step.lines) == 1
+    assert "\n" not in step.lines[0]
+    assert clone.git("status", "--short") == ""
+
+
 def test_a_revision_that_does_not_exist_is_named(job: Job) -> None:
     content = {"repository": {"full_name": "acme/model", "default_branch": "main"}}
     step = job.run("workflow_dispatch", content, base="no-such-branch", sha=job.github.git.sha("main"))
