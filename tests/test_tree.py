@@ -32,7 +32,13 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "bot.analyze.predict",
         "bot.analyze.rendering",
     ),
-    ("bot.policy", "bot.settings_values", "bot.settings", "bot.settings_file"),  # head's settings are read where head is
+    (
+        "bot.policy",
+        "bot.settings_values",
+        "bot.settings",
+        "bot.settings_file",
+        "bot.settings_change",
+    ),  # head's settings are read where head is
     ("bot.analyze.__main__",),
     ("bot.api",),  # how GitHub is opened, for fetch and publish
     ("bot.publish",),

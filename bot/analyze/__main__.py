@@ -22,12 +22,12 @@ from bot.analyze.engines.prediction import engines
 from bot.analyze.limits import confine, room
 from bot.analyze.model import card, patterns
 from bot.analyze.model.reader import Reader
-from bot.analyze.records import Comparison, Unchecked
+from bot.analyze.records import Comparison, SettingsChange, Unchecked
 from bot.analyze.render import render
 from bot.analyze.rules import encoding
 from bot.analyze.watch import ALL_SECONDS, WATCH
 from bot.place import Place
-from bot.snapshot import Change, Exchange, Task
+from bot.snapshot import SETTINGS, Change, Exchange, SettingsFile, Task
 
 if TYPE_CHECKING:
     from bot.analyze.inspection import Inspection
@@ -65,10 +65,20 @@ def main() -> None:
 
 def _compared(exchange: Exchange, reader: Reader, said: tuple[Unchecked, ...]) -> Comparison:
     comparison = compare(exchange, reader)
+    if exchange.settings is not None:
+        comparison = msgspec.structs.replace(comparison, settings_changed=_settings_change(exchange.settings, reader))
     if not said:
         return comparison
     verdict = msgspec.structs.replace(comparison.verdict, unchecked=comparison.verdict.unchecked + len(said))
     return msgspec.structs.replace(comparison, unchecked=(*comparison.unchecked, *said), verdict=verdict)
+
+
+def _settings_change(file: SettingsFile, reader: Reader) -> SettingsChange:
+    """What head does to the settings, and why they would be refused if they were base's."""
+    from bot.settings_change import refused  # noqa: PLC0415 - few pull requests change them
+
+    error = f"{SETTINGS} {file.unread}" if file.unread else refused(reader.raw(file.content)) if file.content else ""
+    return SettingsChange(change=file.change, error=error)
 
 
 def _describer(task: Task) -> "Callable[[Exchange, Reader, tuple[Unchecked, ...]], Inspection | Predictions | Renderings] | None":
@@ -114,6 +124,8 @@ def _warm_for(exchange: Exchange) -> None:
         patterns.warm()
     if _counts_tokens(exchange):
         encoding.warm()
+    if exchange.settings is not None:
+        importlib.import_module("bot.settings_change").refused(b"folders: ['*']\nengines: [all]\nseverity: {}\nsuppress: [{}]\n")
     if exchange.change.commits:
         text = "See commit `abc1234` in [this](https://example.com/a/b/commit/abc1234).\n\n- one\n"
         claims({Place("head", "README.md"): text}, Change())

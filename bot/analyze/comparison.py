@@ -1,8 +1,8 @@
 """Join base with head: what is new, resolved or unchanged, what each engine does differently, what could not be checked."""
 
 import traceback
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,8 +20,9 @@ from bot.analyze.prompts import Prompts, prompts
 from bot.analyze.records import Claim, Comparison, EngineChange, Finding, Unchecked
 from bot.analyze.unread import left_out, unjudged, unread, unrendered, untold
 from bot.place import Place, Revision
-from bot.snapshot import Exchange, File, Snapshot
+from bot.snapshot import Exchange, File, Level, Snapshot
 
+T = TypeVar("T")
 # The day of the facts that the engines' rules were taken from.
 FACTS = "2026-11-29"
 
@@ -39,12 +40,13 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
     predictions: list[EngineChange] = []
     rendered: list[Prompts] = []
     room = Room()
+    running = _running(exchange)
     for pair in found:
         for findings, model in ((base, pair.base), (head, pair.head)):
             if model is not None:
-                findings.extend(_judge(model, unchecked))
+                findings.extend(_judge(running, model, unchecked))
         if pair.head is not None and not alone:
-            head.extend(_judge_change(pair.base, pair.head, unchecked))
+            head.extend(_judge_change(running, pair.base, pair.head, unchecked))
         if pair.base is not None and pair.head is not None:
             predictions.extend(effects(pair.base, pair.head, asked, unchecked))
             rendered.append(prompts(pair.base, pair.head, exchange.probes, unchecked, room))
@@ -54,7 +56,7 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
     if exchange.change.commits:  # else no text holds a word that could be one
         for revision in said:
             said[revision] = claims(_texts(exchange, revision, reader), exchange.change)
-    for check in checks():
+    for check in running:
         if check.find_in_claims is not None:
             base.extend(check.finding(seen, ".") for seen in check.find_in_claims(said["base"]))
             head.extend(check.finding(seen, ".") for seen in check.find_in_claims(said["head"]))
@@ -63,6 +65,18 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
     comparison = _joined(exchange, found, (base, head), predictions, rendered, said["head"], unchecked)
     lines = changed(comparison.new, exchange.base, exchange.head, _former(found), reader.raw)
     return records.encodable(msgspec.structs.replace(comparison, changed_lines=lines))
+
+
+def _running(exchange: Exchange) -> tuple[Loaded, ...]:
+    """The checks that the operator did not switch off."""
+    return tuple(check for check in checks() if exchange.severity.get(check.id) != "off")
+
+
+def _weighed(findings: Iterable[Finding], severity: Mapping[str, Level]) -> Iterator[Finding]:
+    """The findings, each with the severity that the operator gives its check."""
+    for finding in findings:
+        level = severity.get(finding.check, finding.severity)
+        yield finding if level in ("off", finding.severity) else msgspec.structs.replace(finding, severity=level)
 
 
 def _asked(exchange: Exchange) -> tuple[tuple[Chosen, Chosen], ...]:
@@ -82,15 +96,17 @@ def _joined(
 ) -> Comparison:
     # A model that is gone takes its findings with it: nothing of it is repaired or left over.
     gone = {pair.name for pair in found if pair.head is None}
-    new, resolved, unchanged = join((f for f in findings[0] if f.folder not in gone), findings[1])
+    before, after = (_weighed(side, exchange.severity) for side in findings)
+    new, resolved, unchanged = join((f for f in before if f.folder not in gone), after)
+    new = tuple(_with_patch(finding, found, unchecked) for finding in new)
     hidden = {finding: reason for finding in resolved if (reason := unjudged(finding, found))}
     resolved = tuple(finding for finding in resolved if finding not in hidden)
     unchecked.extend(hidden.values())
     counts = records.NewCounts(**{severity: sum(f.severity == severity for f in new) for severity in records.SEVERITIES})
-    left = tuple(dict.fromkeys(unchecked))
+    left = tuple(row for row in dict.fromkeys(unchecked) if row.kind != "check" or exchange.severity.get(row.id) != "off")
     return Comparison(
-        base=_side(exchange.base, [pair.base for pair in found]),
-        head=_side(exchange.head, [pair.head for pair in found]),
+        base=_side(exchange, exchange.base, [pair.base for pair in found]),
+        head=_side(exchange, exchange.head, [pair.head for pair in found]),
         models=() if exchange.task == "check" else tuple(_change(pair) for pair in found),
         new=new,
         resolved=resolved,
@@ -104,7 +120,7 @@ def _joined(
         unchecked=left,
         modelled=records.Modelled(
             engines=tuple(old.name if old == new else f"{old.name} -> {new.version}" for old, new in _asked(exchange)),
-            checks={loaded.id: loaded.check.says for loaded in checks()},
+            checks={loaded.id: loaded.check.says for loaded in _running(exchange)},
             date=FACTS,
         ),
         verdict=records.Verdict(new=counts, resolved=len(resolved), unchanged=len(unchanged), suppressed=0, unchecked=len(left)),
@@ -140,16 +156,16 @@ def _order(finding: Finding) -> tuple[Any, ...]:
     return _rank(finding), finding.folder, finding.check, finding.key
 
 
-def _judge(model: Model, unchecked: list[Unchecked]) -> Iterator[Finding]:
-    for check in checks():
+def _judge(running: tuple[Loaded, ...], model: Model, unchecked: list[Unchecked]) -> Iterator[Finding]:
+    for check in running:
         find = check.find
         if find is not None:
             yield from _run(check, model.name, unchecked, lambda find=find: find(model))
 
 
-def _judge_change(base: Model | None, head: Model, unchecked: list[Unchecked]) -> Iterator[Finding]:
+def _judge_change(running: tuple[Loaded, ...], base: Model | None, head: Model, unchecked: list[Unchecked]) -> Iterator[Finding]:
     before = base or nothing(head)
-    for check in checks():
+    for check in running:
         find = check.find_in_change
         if find is not None and (base is not None or check.check.of_added_models):
             yield from _run(check, head.name, unchecked, lambda find=find: find(before, head))
@@ -157,13 +173,28 @@ def _judge_change(base: Model | None, head: Model, unchecked: list[Unchecked]) -
 
 def _run(check: Loaded, folder: str, unchecked: list[Unchecked], find: Callable[[], Iterable[Any]]) -> list[Finding]:
     """Run one check; one that breaks is said to be unchecked, with the error, and hinders no other."""
+    return _guarded(check, folder, unchecked, lambda: [check.finding(seen, folder) for seen in find()]) or []
+
+
+def _guarded(check: Loaded, folder: str, unchecked: list[Unchecked], work: Callable[[], T]) -> T | None:
     try:
-        return [check.finding(seen, folder) for seen in find()]
+        return work()
     except Exception as error:  # noqa: BLE001 - whatever a file does to a check, the others still judge and this one says so
         where = traceback.extract_tb(error.__traceback__)[-1]
         reason = f"the check broke: {type(error).__name__}: {error} ({where.name}, line {where.lineno})"
         unchecked.append(Unchecked(kind="check", id=check.id, folder=folder, reason=reason))
-        return []
+        return None
+
+
+def _with_patch(finding: Finding, found: tuple[Pair, ...], unchecked: list[Unchecked]) -> Finding:
+    """The finding with the diff that repairs it, where its check knows one."""
+    check = next(check for check in checks() if check.id == finding.check)
+    pair = next((pair for pair in found if pair.name == finding.folder and pair.head is not None), None)
+    patch, head = check.patch, pair.head if pair else None
+    if patch is None or finding.fix is None or pair is None or head is None:
+        return finding
+    made = _guarded(check, head.name, unchecked, lambda: patch(pair.base or nothing(head), head, finding)) or ""
+    return msgspec.structs.replace(finding, fix=msgspec.structs.replace(finding.fix, patch=made)) if made else finding
 
 
 def _texts(exchange: Exchange, revision: Revision, reader: Reader) -> dict[Place, str]:
@@ -190,12 +221,13 @@ def _former(found: tuple[Pair, ...]) -> dict[str, str]:
     return {new.path(name): old.path(name) for old, new in moves if old and new for name in new.files}
 
 
-def _side(snapshot: Snapshot, models: list[Model | None]) -> records.Side:
+def _side(exchange: Exchange, snapshot: Snapshot, models: list[Model | None]) -> records.Side:
     return records.Side(
         label=snapshot.label,
         sha=snapshot.sha,
         folders=tuple(m.folder for m in models if m is not None),
         unchanged=len(snapshot.unchanged),
+        left_out=exchange.left_out,
     )
 
 
