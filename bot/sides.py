@@ -13,6 +13,9 @@ from bot.errors import CannotLookError, UsageError
 from bot.event import Job
 from bot.fetch.git import FULL, Repository
 from bot.fetch.github import GitHubSource
+from bot.fetch.history import History
+from bot.fetch.history_github import GitHubHistory
+from bot.fetch.lfs import CloneStore, InTurn, Lfs
 from bot.fetch.source import Source
 from bot.fetch.tree import GitSource
 from bot.settings import FILE
@@ -27,29 +30,34 @@ class Sides:
     """The two revisions, opened, and what else the place that has them knows.
 
     `settings` is the settings file of the base branch as it is now (not of the merge base: an old branch does not
-    bring old settings back), None where there is none. `texts` are commit messages that the sources cannot give.
+    bring old settings back), None where there is none. `texts` are commit messages that the sources cannot give, `history` tells what
+    became of commits where no clone does (None where one does).
     """
 
     base: Source
     head: Source
     settings: bytes | None
     texts: tuple[Text, ...] = ()
+    history: History | None = None
 
 
-def sides(job: Job, workspace: Path, remote: Remote | None) -> Sides:
+def sides(job: Job, workspace: Path, remote: Remote | None, lfs: Lfs | None = None) -> Sides:
     """Open both revisions of `job`: from a complete clone, by the API, or from a shallow clone, which may have to fetch.
 
-    Nothing is checked out. Raises CannotLookError with what every attempt said.
+    What Git LFS keeps is looked for in the clone, whatever its depth, and then in `lfs`. Nothing is checked out. Raises CannotLookError
+    with what every attempt said.
     """
     ways: list[Callable[[], Sides]] = []
     reasons: list[str] = []
     clone = _clone(workspace, reasons)
+    store = CloneStore(clone) if clone else None
+    stores = InTurn(store, lfs) if store and lfs else store or lfs
     if clone and not clone.shallow:
-        ways.append(lambda: _from_clone(job, clone))
+        ways.append(lambda: _from_clone(job, clone, stores))
     if remote:
-        ways.append(lambda: _from_api(job, remote))
+        ways.append(lambda: _from_api(job, remote, stores))
     if clone and clone.shallow:
-        ways.append(lambda: _from_clone(job, clone))
+        ways.append(lambda: _from_clone(job, clone, stores))
     for way in ways:
         try:
             return way()
@@ -67,12 +75,12 @@ def _clone(workspace: Path, reasons: list[str]) -> Repository | None:
         return None
 
 
-def _from_clone(job: Job, clone: Repository) -> Sides:
+def _from_clone(job: Job, clone: Repository, lfs: Lfs | None) -> Sides:
     tip, head = _commit(clone, job.base), _commit(clone, job.head)
     merge_base = clone.merge_base(tip, head) if job.from_merge_base else None
     return Sides(
-        GitSource(clone, _name(job.base, job.base_name), tip, sha=_start(job, tip, merge_base, head)),
-        GitSource(clone, _name(job.head, job.head_name), head),
+        GitSource(clone, _name(job.base, job.base_name), tip, sha=_start(job, tip, merge_base, head), lfs=lfs),
+        GitSource(clone, _name(job.head, job.head_name), head, lfs=lfs),
         _settings_in(clone, tip),
     )
 
@@ -111,17 +119,20 @@ def _settings_in(clone: Repository, commit: str) -> bytes | None:
     return clone.ask("cat-file", "blob", oid.decode())
 
 
-def _from_api(job: Job, remote: Remote) -> Sides:
+def _from_api(job: Job, remote: Remote, lfs: Lfs | None) -> Sides:
     with _asking(f"{job.base[:100]}...{job.head[:100]}"):
         comparison = remote.compare(job.base, job.head)
         merge_base, tip = comparison.merge_base_commit.sha, comparison.base_commit.sha
         head = job.head if FULL.fullmatch(job.head) else remote.get_commit(job.head).sha
-        commits = [Text(f"commit:{commit.sha}", commit.commit.message) for commit in comparison.commits]
+        commits = {commit.sha: commit.commit.message for commit in comparison.commits}
+        ahead = list(commits) if len(commits) == comparison.total_commits else None
+    base = _name(job.base, job.base_name)
     return Sides(
-        GitHubSource(remote, _start(job, tip, merge_base, head), _name(job.base, job.base_name)),
-        GitHubSource(remote, head, _name(job.head, job.head_name)),
+        GitHubSource(remote, _start(job, tip, merge_base, head), base, lfs=lfs),
+        GitHubSource(remote, head, _name(job.head, job.head_name), lfs=lfs),
         settings_at(remote, tip),
-        tuple(commits),
+        tuple(Text(f"commit:{sha}", message) for sha, message in commits.items()),
+        GitHubHistory(remote, tip, head, base, ahead),
     )
 
 

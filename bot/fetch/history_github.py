@@ -1,0 +1,146 @@
+"""What became of commits, asked of GitHub's REST API: for runs without a clone that knows it."""
+
+import re
+from collections.abc import Sequence
+from itertools import islice
+
+from github.Repository import Repository
+
+from bot.api import FAULTS, why
+from bot.fetch.commits_github import MOST_LISTED, MOST_REQUESTS, Asked, Comparison, SpentError
+from bot.fetch.git import FULL
+from bot.fetch.history import SHORT, holders, is_pull, place
+from bot.snapshot import Commit, CommitStatus
+
+WORD = re.compile(r"[0-9a-f]{7,40}")
+LONGEST = 12  # digits that people write of a commit, unless they write all of them
+MOST_REFS = 30  # branches and tags that hold more than base and head, a request or two each
+MOST_PATCHES = 20  # commits of base or head whose change is compared with that of a commit on no branch, a request each
+ABSENT = "no commit of this repository has this id"
+SPENT = f"more than {MOST_REQUESTS} requests to GitHub would be needed to look for all commits"
+
+Fate = tuple[CommitStatus, str]
+
+
+class _UnknownError(Exception):
+    """It cannot be told; the text is the reason."""
+
+
+class GitHubHistory:
+    """A repository, with the tip of the base branch (called `base_name`) and the head commit.
+
+    `ahead` are all commits that head has and base has not, None when they are too many to be listed. Lists that serve all words are asked for
+    first, and only then single commits. GitHub answers for commits that no branch holds as well, so that an answer is no proof.
+    """
+
+    def __init__(self, repository: Repository, base: str, head: str, base_name: str, ahead: Sequence[str] | None = None) -> None:
+        self.reason = ""
+        self._asked = Asked(repository)
+        self._base, self._head, self._ahead = base, head, ahead
+        self._name = "the base branch" if FULL.fullmatch(base_name) else base_name.removeprefix("refs/heads/")
+        self._on_base: tuple[frozenset[str], bool] | None = None
+        self._fates: dict[str, Fate] = {}
+        self._stopped = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether all branches and tags could be looked at, as far as a commit needed it."""
+        return not self.reason
+
+    def resolve(self, words: Sequence[str]) -> tuple[Commit, ...]:
+        """Say of each word which commit it names and whether a branch or tag holds it."""
+        found = {word: self._commit(word) for word in sorted(dict.fromkeys(words), key=_unlikely)}
+        return tuple(found[word] for word in words)
+
+    def _commit(self, word: str) -> Commit:
+        if not self._stopped:
+            try:
+                return self._resolved(word)
+            except SpentError:
+                self.reason = SPENT
+            except FAULTS as fault:
+                self.reason = f"{why(fault)}, asked for commits"
+            self._stopped = True  # the next question would end alike
+        return Commit(word, None, "unknown", self.reason)
+
+    def _resolved(self, word: str) -> Commit:
+        if not WORD.fullmatch(word):
+            return Commit(word, None, "unknown", "is no id of a commit")
+        if self._on_base is None:
+            self._on_base = self._asked.newest(self._base)
+        known = [(sha, f"on {self._name}") for sha in self._on_base[0] if sha.startswith(word)]
+        known += [(sha, "in head") for sha in self._ahead or () if sha.startswith(word)]
+        if len(known) > 1:
+            return Commit(word, None, "unknown", "short for more than one commit")
+        if known:
+            return Commit(word, known[0][0], "reachable", known[0][1])
+        sha = self._asked.commit(word)
+        if sha is None:
+            return Commit(word, None, "orphaned", ABSENT)
+        if not sha.startswith(word):
+            return Commit(word, None, "unknown", "names a branch or tag, not a commit")
+        if sha not in self._fates:
+            try:
+                self._fates[sha] = self._fate(sha, *self._on_base)
+            except _UnknownError as reason:
+                self._fates[sha] = "unknown", str(reason)
+        return Commit(word, sha, *self._fates[sha])
+
+    def _fate(self, sha: str, on_base: frozenset[str], whole: bool) -> Fate:  # noqa: FBT001 - as `newest` gives it
+        """What became of a commit that the lists do not have. Raises _UnknownError."""
+        if not whole and self._asked.holds(self._base, sha):
+            return "reachable", f"on {self._name}"
+        if self._ahead is None and self._asked.holds(self._head, sha):
+            return "reachable", "in head"
+        known = {"", self._head, *on_base, *(self._ahead or ())}
+        refs = [row for kind in ("heads", "tags") for row in self._asked.refs(kind)]
+        branches = [(ref, tip) for ref, tip in refs if tip not in known and not is_pull(ref)]
+        for ref, tip in islice(branches, MOST_REFS):
+            if self._is_on(tip, sha):
+                return "reachable", place(ref)
+        if len(branches) > MOST_REFS or len(refs) > MOST_LISTED:
+            self.reason = f"only {MOST_REFS} of {len(branches)} branches and tags were looked at"
+            raise _UnknownError(self.reason)
+        same = self._same(sha)
+        if same:
+            return "reachable", same
+        pulls = [ref for ref, tip in self._asked.refs("pull") if tip == sha]
+        return "orphaned", holders(pulls) if pulls else "no branch or tag holds it"
+
+    def _is_on(self, tip: str, sha: str) -> bool:
+        """Whether a branch holds a commit that base does not hold: mostly one answer about the branch serves all commits."""
+        beyond = self._asked.compare(self._base, tip)
+        if beyond is not None and beyond.whole:
+            return any(commit["sha"] == sha for commit in beyond.commits)
+        return self._asked.holds(tip, sha)
+
+    def _same(self, sha: str) -> str:
+        """Word where the same change is under another id, as after a squash or a cherry-pick; "" when it is nowhere. Raises _UnknownError."""
+        since, later = self._asked.compare(self._base, sha), self._asked.compare(sha, self._base)
+        if since is None or later is None:
+            raise _UnknownError(f"it shares no history with {self._name}, where the same change may be under another id")
+        mine = (self._asked.difference(sha), since.difference)
+        open_ends = False
+        for where, commits in ((f"on {self._name}", self._single(later)), ("in head", self._ahead)):
+            if commits is None or len(commits) > MOST_PATCHES:
+                where = where.removeprefix("on ").removeprefix("in ")  # noqa: PLW2901
+                raise _UnknownError(
+                    f"the same change may be in {where} under another id, where too many commits are to be compared"
+                )
+            for commit in commits:
+                other = self._asked.difference(commit)
+                if any(each.same(other) for each in mine):
+                    return f"the same change is {where} as {commit[:SHORT]}"
+                open_ends = open_ends or any(each.may_be(other) for each in mine)
+        if open_ends:
+            raise _UnknownError("GitHub does not show all of a change that may be the same under another id")
+        return ""
+
+    def _single(self, later: Comparison) -> list[str] | None:
+        """The commits of a comparison that are no merges, None when it does not have them all."""
+        return [commit["sha"] for commit in later.commits if len(commit["parents"]) <= 1] if later.whole else None
+
+
+def _unlikely(word: str) -> bool:
+    """Whether people rarely mean a commit: by digits alone, or by a length that nobody writes, such as the 32 of an md5."""
+    return word.isdecimal() or LONGEST < len(word) < len("0" * 40)
