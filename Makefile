@@ -16,10 +16,10 @@ UV_VERSION := 0.13.9
 LOCK = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint image bench corpus hostile lock schema readme picture tables clean
+.PHONY: help setup demo test lint image bench corpus hostile lock schema readme picture tables release-dry-run clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort
 
 setup: $(STAMP) ## make the environment with everything installed
 
@@ -40,7 +40,8 @@ lint: setup ## style, types, workflows
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
-	$(BIN)/zizmor --offline --quiet .github action.yml examples/*.yml
+	$(BIN)/zizmor --offline --quiet --persona=pedantic .github action.yml examples/*.yml
+	$(BIN)/python -m tools.actionlint .github/workflows/*.yml examples/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml examples/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
@@ -77,6 +78,9 @@ lock: setup ## lock the requirements (LOCK_FLAGS=--upgrade for newer versions)
 
 schema: setup ## write schema/*.json from the records
 	$(BIN)/python -m bot.schema
+
+release-dry-run: setup ## do what a release does, as far as this machine can (docs/releasing.md)
+	$(BIN)/python -m tools.release_dry_run
 
 clean: ## remove the environment and everything that was made
 	rm -rf $(VENV) .ruff_cache .hypothesis build dist
