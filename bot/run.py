@@ -1,5 +1,6 @@
 """The story in one screen: fetch two revisions, analyze them in the jail, return the comparison."""
 
+import datetime as dt
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -17,10 +18,13 @@ from bot.errors import CannotLookError
 from bot.fetch.gather import gather
 from bot.fetch.history import History
 from bot.fetch.source import Nothing, Source
+from bot.policy import Policy
 from bot.probe import Probe
 from bot.snapshot import Exchange, Snapshot, Task, Text
+from bot.suppress import suppress
 
 T = TypeVar("T")
+EVERYTHING = Policy()
 MOST_AT_ONCE = 50
 MOST_BYTES_AT_ONCE = 32 << 20
 
@@ -38,8 +42,13 @@ def compare(
     engines_after: tuple[str, ...] = (),
     probes: tuple[Probe, ...] = (),
     prove: Prove = "auto",
+    policy: Policy = EVERYTHING,
+    today: dt.date | None = None,
 ) -> Comparison:
-    """Compare two revisions; the parameters are those of `gather`, and `prove` says when predictions are tried by loading. Raises UsageError or CannotLookError."""
+    """Compare two revisions; the parameters are those of `gather`, and `prove` says when predictions are tried by loading.
+
+    `policy` says what is judged and how; its suppressions hold on `today`, by default the day of the run. Raises UsageError or CannotLookError.
+    """
     with tempfile.TemporaryDirectory(prefix="model-repo-drift-") as folder, jail.Cell(os.environ) as cell:
         exchange = gather(
             Path(folder),
@@ -54,10 +63,14 @@ def compare(
             engines_after=engines_after,
             probes=probes,
             whole=prove == "always",
+            folders=policy.folders,
+            severity=policy.severity,
         )
         _require_contents(exchange)
         comparison = cell.run(Path(folder), Comparison)
-        return comparison if prove == "never" else _proved(comparison, Path(folder), exchange, prove)
+        if prove != "never":
+            comparison = _proved(comparison, Path(folder), exchange, prove)
+        return suppress(comparison, policy.suppress, today or _today())
 
 
 def _proved(comparison: Comparison, folder: Path, exchange: Exchange, prove: Prove) -> Comparison:
@@ -70,9 +83,17 @@ def _proved(comparison: Comparison, folder: Path, exchange: Exchange, prove: Pro
     return msgspec.structs.replace(comparison, proof=proof, unchecked=left, verdict=verdict)
 
 
-def check(revision: str, *, repo: Path, history: Path | None = None) -> Comparison:
-    """Judge one revision by itself: every finding that it has is in `new`. Raises UsageError or CannotLookError."""
-    return _alone(revision, repo, "check", Comparison, history=history)
+def check(
+    revision: str | Source,
+    *,
+    repo: Path,
+    history: Path | None = None,
+    policy: Policy = EVERYTHING,
+    today: dt.date | None = None,
+) -> Comparison:
+    """Judge one revision by itself: every finding that it has, and that `policy` does not silence on `today`, is in `new`. Raises UsageError or CannotLookError."""
+    asked = {"history": history, "folders": policy.folders, "severity": policy.severity}
+    return suppress(_alone(revision, repo, "check", Comparison, **asked), policy.suppress, today or _today())
 
 
 def inspect(revision: str, *, repo: Path) -> Inspection:
@@ -114,7 +135,11 @@ def _bytes(snapshot: Snapshot) -> int:
     return sum(file.size or 0 for file in snapshot.files if file.content is not None)
 
 
-def _alone(revision: str, repo: Path, task: Task, answer: type[T], **asked: Any) -> T:
+def _today() -> dt.date:
+    return dt.datetime.now(dt.UTC).date()
+
+
+def _alone(revision: str | Source, repo: Path, task: Task, answer: type[T], **asked: Any) -> T:
     """What the jail answers about one revision; `asked` are further parameters of `gather`."""
     with tempfile.TemporaryDirectory(prefix="model-repo-drift-") as folder, jail.Cell(os.environ) as cell:
         exchange = gather(Path(folder), base=Nothing(), head=revision, repo=repo, task=task, **asked)
