@@ -15,7 +15,7 @@ Json: TypeAlias = Any
 
 WHEN = "2026-01-02T03:04:05Z"
 SEVERAL_SEGMENTS = re.compile(
-    r"^(/repos/[^/]+/[^/]+/(?:contents|git/ref|git/matching-refs|compare|branches|git/trees|commits)/)(.*)$"
+    r"^(/repos/[^/]+/[^/]+/(?:contents|git/ref|git/matching-refs|compare|branches|git/trees|commits)/)(.*?)(/check-runs)?$"
 )
 
 
@@ -25,7 +25,7 @@ class _Asked(WerkzeugOpenAPIRequest):
     @property
     def path(self) -> str:
         found = SEVERAL_SEGMENTS.match(super().path)
-        return found[1] + (found[2].replace("/", "~") or "~") if found else super().path
+        return found[1] + (found[2].replace("/", "~") or "~") + (found[3] or "") if found else super().path
 
 
 class Contract:

@@ -22,9 +22,11 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 from werkzeug.wrappers import Request, Response
 
 from tests.doubles.contract import Contract
+from tests.doubles.github_checks import Checks
 from tests.doubles.github_git import GitShapes, NotThereError
 from tests.doubles.github_reads import Answer, Json, Route, Variables, always
 from tests.doubles.github_reads import routes as reads
+from tests.doubles.github_reviews import Reviews
 from tests.doubles.planned import Planned, happens
 
 LONGEST_BODY = 65_536
@@ -43,7 +45,14 @@ class GitHubDouble:
     """One repository, one pull request. The attributes may be set at any time; the next request sees them."""
 
     def __init__(
-        self, folder: Path, *, base: str = "main", head: str = "change", number: int = 1, repository: str = "acme/model"
+        self,
+        folder: Path,
+        *,
+        base: str = "main",
+        head: str = "change",
+        number: int = 1,
+        repository: str = "acme/model",
+        prefix: str = "",
     ) -> None:
         self.base, self.head, self.number, self.repository = base, head, number, repository
         self.title, self.body = "Change the tokenizer", ""
@@ -58,9 +67,19 @@ class GitHubDouble:
         self._ids = 1000
         self._lock = threading.RLock()
         self._server = make_server("127.0.0.1", 0, self._serve, threaded=True, request_handler=_Quiet)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._prefix = prefix  # such as /api/v3, below which GitHub Enterprise Server has its API
+        self.url = f"http://127.0.0.1:{self._server.server_port}{prefix}"
         self._contract = Contract(self.url)
         self.git = GitShapes(folder, self._contract, repository)
+        self.checks = Checks(self.git, self._contract, self._next_id)
+        self.reviews = Reviews(
+            self.git,
+            self._contract,
+            number,
+            next_id=self._next_id,
+            sides=lambda: (self._merge_base(), self.head),
+            user=lambda: self._user(self.login, self.kind),
+        )
         self._routes = Map(self._rules(), strict_slashes=False, merge_slashes=False)
 
     def __enter__(self) -> Self:
@@ -94,10 +113,10 @@ class GitHubDouble:
 
     def comment(self, body: str, *, login: str | None = None, kind: str = "User") -> int:
         """Let somebody else (by default: this double's own bot) comment; the comment's id."""
-        self._ids += 1
+        number = self._next_id()
         user = (self.login, self.kind) if login is None else (login, kind)
-        self.comments[self._ids] = self._comment(self._ids, body, *user)
-        return self._ids
+        self.comments[number] = self._comment(number, body, *user)
+        return number
 
     def bodies(self) -> list[str]:
         """The texts of all comments, oldest first."""
@@ -113,9 +132,10 @@ class GitHubDouble:
         pull, issue = f"/pulls/{self.number}", f"/issues/{self.number}"
         routes: dict[str, Route] = {
             **reads(self.git),
+            **self.checks.routes(),
+            **self.reviews.routes(),
             "GET ": always(self._repository),
             f"GET {pull}": always(self._pull),
-            f"GET {pull}/files": always(lambda: self.git.difference(self._merge_base(), self.head)[:3000]),
             f"GET {pull}/commits": always(lambda: self.git.commits("--reverse", f"{self.base}..{self.head}")[:250]),
             f"GET {issue}": always(self._issue),
             f"GET {issue}/comments": always(lambda: list(self.comments.values())),
@@ -150,6 +170,10 @@ class GitHubDouble:
         if values["number"] not in self.comments:
             raise NotThereError(str(values["number"]))
         return self.comments[values["number"]]
+
+    def _next_id(self) -> int:
+        self._ids += 1
+        return self._ids
 
     def _merge_base(self) -> str:
         return self.git.merge_base(self.base, self.head)
@@ -224,6 +248,7 @@ class GitHubDouble:
     # The way of a request.
 
     def _serve(self, environ: Any, start_response: Any) -> Any:
+        environ["PATH_INFO"] = environ["PATH_INFO"].removeprefix(self._prefix)
         request = Request(environ)
         with self._lock:
             try:
