@@ -45,6 +45,7 @@ class Checks:
             external_id=asked.get("external_id", ""),
             url=address,
             html_url=f"https://example.com/runs/{number}",
+            check_suite={"id": 5},
             started_at=WHEN,
             output={
                 "title": None,
