@@ -4,10 +4,12 @@ from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.bos import FLAG_CLASSES, of_file, prompts, written
+from bot.analyze.model.edits import Put, diff
 from bot.analyze.model.folder import Model
 from bot.analyze.model.pipeline import pipeline
 from bot.analyze.model.templates import in_force, sources
 from bot.analyze.model.tokens import role
+from bot.analyze.records import Finding
 from bot.analyze.wording import value
 from bot.answer import Known
 
@@ -59,3 +61,9 @@ def _in_template(model: Model, token: str) -> bool:
     shown = {template for template, _ in prompts(model)}
     unseen = [template.text for template in in_force(model) if template not in shown]
     return written(model, token) is not None or any("bos_token" in text or token in text for text in unseen)
+
+
+def patch(base: Model, head: Model, finding: Finding) -> str:
+    """Set the key as base has it."""
+    del base, finding
+    return diff(head, {_CONFIG: [Put("/add_bos_token", value=True)]})

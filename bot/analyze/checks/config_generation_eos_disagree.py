@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.eos import stated
 from bot.analyze.model.folder import Model
+from bot.analyze.model.further_stops import with_stops
 from bot.analyze.model.tokens import texts_of
+from bot.analyze.records import Finding
 from bot.analyze.wording import ids, value
 from bot.answer import Known
 
@@ -38,3 +40,11 @@ def find(model: Model) -> Iterator[Seen]:
         places=(*config.places, *generation.places),
         severity="warning" if disjoint else "note",
     )
+
+
+def patch(base: Model, head: Model, finding: Finding) -> str:
+    """Add what config.json lacks, where it states a part; of two lists that have nothing in common either may be wrong."""
+    config, generation = stated(head, "config.json"), stated(head, "generation_config.json")
+    if finding.severity != "note" or not isinstance(config, Known) or not isinstance(generation, Known):
+        return ""
+    return with_stops(base, head, [i for i in generation.value if i not in config.value], "config.json")

@@ -1,9 +1,13 @@
 """extra_special_tokens is not a mapping."""
 
 from collections.abc import Iterator
+from typing import Any, cast
 
 from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model.declared import content_of, untyped
+from bot.analyze.model.edits import Rename, Take, diff
 from bot.analyze.model.folder import Model
+from bot.analyze.records import Finding
 from bot.analyze.wording import value
 
 CHECK = Check(
@@ -38,3 +42,17 @@ def find(model: Model) -> Iterator[Seen]:
 def _who(shape: object) -> str:
     """A string is refused by transformers 5 as well (TypeError, run with 5.0.0 and 5.24.0)."""
     return "transformers 4.47 and newer" if isinstance(shape, str) else "transformers 4.47 to 4.57"
+
+
+def patch(base: Model, head: Model, finding: Finding) -> str:
+    """Give the list the name that every version reads, or take out a key that says nothing; a string may mean either."""
+    del base, finding
+    config = head.mapping("tokenizer_config.json")
+    tokens = config.get("extra_special_tokens")
+    if not tokens and not isinstance(tokens, str):
+        return diff(head, {"tokenizer_config.json": [Take("/extra_special_tokens")]})
+    if not isinstance(tokens, list) or "additional_special_tokens" in config:
+        return ""
+    if any(content_of(token) is None or untyped(token) for token in cast("list[Any]", tokens)):
+        return ""
+    return diff(head, {"tokenizer_config.json": [Rename("/extra_special_tokens", "additional_special_tokens")]})

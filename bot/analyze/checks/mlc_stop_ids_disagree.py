@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model import eos
+from bot.analyze.model.edits import Add, diff
 from bot.analyze.model.folder import Model
 from bot.analyze.model.mlc import (
     CONFIG,
@@ -20,7 +21,7 @@ from bot.analyze.model.mlc import (
     tokenizer_eos,
     turn_end,
 )
-from bot.analyze.records import Severity
+from bot.analyze.records import Finding, Severity
 from bot.analyze.wording import ids, listed, value
 from bot.answer import Known
 from bot.place import Place
@@ -116,3 +117,16 @@ def _book_keeping(model: Model) -> Iterator[Seen]:
             severity="note",
             engines=("mlc-llm (2024)",),
         )
+
+
+def patch(base: Model, head: Model, finding: Finding) -> str:
+    """List the id, where WebLLM loads the token and no stop id is wrong besides."""
+    del base
+    found = next((row for row in _expected(head) if row[1] == finding.key), None)
+    loaded = table(head)
+    if found is None or finding.severity == "warning" or not isinstance(loaded, Known) or any(_book_keeping(head)):
+        return ""
+    number, text, _ = found
+    if loaded.value.text(number) != text or number >= loaded.value.size:
+        return ""
+    return diff(head, {CONFIG: [Add(conversation_place(head, "stop_token_ids").pointer, (number,))]})

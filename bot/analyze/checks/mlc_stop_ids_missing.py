@@ -1,11 +1,26 @@
 """The conversation template of mlc-chat-config.json has no stop ids."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model import eos
+from bot.analyze.model.edits import Put, diff
 from bot.analyze.model.folder import Model
-from bot.analyze.model.mlc import chats, conversation, conversation_place, named, stop_ids, stop_strings
+from bot.analyze.model.mlc import (
+    CONFIG,
+    chats,
+    conversation,
+    conversation_place,
+    named,
+    stop_ids,
+    stop_strings,
+    table,
+    tokenizer_eos,
+)
+from bot.analyze.records import Finding
 from bot.analyze.wording import listed, value
+from bot.answer import Known
 
 CHECK = Check(
     title="The conversation template has no stop ids",
@@ -49,3 +64,22 @@ def find(model: Model) -> Iterator[Seen]:
         title=f"{value('stop_token_ids')} {state}: {effect}",
         places=(conversation_place(model, "stop_token_ids"),),
     )
+
+
+def patch(base: Model, head: Model, finding: Finding) -> str:
+    """Put back the list of base, if every id in it still is the token that it was and the tokenizer's EOS is one of them."""
+    del finding  # there is one at most
+    ids, own = stop_ids(base) or (), tokenizer_eos(head)
+    before, now = table(base), table(head)
+    if not ids or not isinstance(own, Known) or not isinstance(before, Known) or not isinstance(now, Known):
+        return ""
+    kept = all(now.value.text(number) == before.value.text(number) is not None and number < now.value.size for number in ids)
+    if not kept or own.value[0] not in ids or _listed(base) != _listed(head):
+        return ""
+    overlaid = conversation_place(head, "stop_token_ids").pointer.startswith("/conv_config/")
+    return diff(head, {CONFIG: [Put(f"/{'conv_config' if overlaid else 'conv_template'}/stop_token_ids", list(ids))]})
+
+
+def _listed(model: Model) -> Any:
+    """What the other files list as ends, wherever it stands."""
+    return getattr(eos.listed(model), "value", None)

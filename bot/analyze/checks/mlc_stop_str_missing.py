@@ -4,8 +4,11 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model import eos
+from bot.analyze.model.edits import Put, diff
 from bot.analyze.model.folder import Model
-from bot.analyze.model.mlc import chats, conversation, conversation_place, named
+from bot.analyze.model.mlc import CONFIG, chats, conversation, conversation_place, named, tokenizer_eos
+from bot.analyze.records import Finding
 from bot.analyze.wording import value
 
 CHECK = Check(
@@ -41,3 +44,25 @@ def find(model: Model) -> Iterator[Seen]:
     else:
         return
     yield Seen(key="stop_str", title=f"{value('stop_str')} {what}: {effect}", places=(place,))
+
+
+def patch(base: Model, head: Model, finding: Finding) -> str:
+    """Give it the list of base, the text that stands there as a list, or an empty one."""
+    del finding  # there is one at most
+    old, now = (conversation(model).get("stop_str") for model in (base, head))
+    if _ends(base) != _ends(head):  # what changes there besides may need other texts
+        return ""
+    if isinstance(now, list):
+        texts = [text for text in cast("list[Any]", now) if text != ""]
+    elif isinstance(now, str):
+        texts = [now]
+    else:
+        texts = cast("list[Any]", old) if isinstance(old, list) and "" not in old else []
+    overlaid = conversation_place(head, "stop_str").pointer.startswith("/conv_config/")
+    return diff(head, {CONFIG: [Put("/conv_config/stop_str" if overlaid else "/conv_template/stop_str", texts)]})
+
+
+def _ends(model: Model) -> tuple[Any, Any]:
+    """The ids that the other files name as ends."""
+    own, others = tokenizer_eos(model), eos.listed(model)
+    return getattr(own, "value", None), getattr(others, "value", None)

@@ -3,9 +3,12 @@
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model.edits import Add, diff
 from bot.analyze.model.folder import Model
-from bot.analyze.model.mlc import CONFIG, asked
+from bot.analyze.model.mlc import CONFIG, asked, config, stop_ids, table_of
+from bot.analyze.records import Finding
 from bot.analyze.wording import value
+from bot.answer import Known
 
 CHECK = Check(
     title="WebLLM is given tokenizer.model although tokenizer.json is there",
@@ -29,3 +32,11 @@ def find(model: Model) -> Iterator[Seen]:
             title=f"{value('tokenizer_files')} does not list {value('tokenizer.json')}: WebLLM loads {value('tokenizer.model')} instead",
             places=(model.place(CONFIG, "/tokenizer_files"),),
         )
+
+
+def patch(base: Model, head: Model, finding: Finding) -> str:
+    """List the file, if it can be loaded and has every stop id."""
+    del base, finding
+    names, loaded = config(head).get("tokenizer_files"), table_of(head, "tokenizer.json")
+    known = isinstance(loaded, Known) and all(loaded.value.text(number) is not None for number in stop_ids(head) or ())
+    return diff(head, {CONFIG: [Add("/tokenizer_files", ("tokenizer.json",))]}) if known and isinstance(names, list) else ""

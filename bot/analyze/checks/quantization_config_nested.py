@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model.edits import Put, diff
 from bot.analyze.model.folder import Model
 from bot.analyze.model.quantization import KEYS, pointer, quantizations, summary
+from bot.analyze.records import Finding
 from bot.analyze.wording import value
 
 CHECK = Check(
@@ -40,3 +42,12 @@ def _state(top: object) -> str:
     if top is None:
         return "null"
     return "empty" if top == {} else "no object"
+
+
+def patch(base: Model, head: Model, finding: Finding) -> str:
+    """Put back what base has at the top level, if that is what stands nested now."""
+    del finding
+    before = base.mapping("config.json").get("quantization_config")
+    if not before or list(quantizations(head).values()) != [before]:
+        return ""
+    return diff(head, {"config.json": [Put("/quantization_config", before)]})

@@ -3,8 +3,11 @@
 from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model.config import FILE
+from bot.analyze.model.edits import Put, diff
 from bot.analyze.model.folder import Model
 from bot.analyze.model.rope import ropes
+from bot.analyze.records import Finding
 from bot.analyze.wording import value
 
 CHECK = Check(
@@ -20,6 +23,9 @@ CHECK = Check(
     weighed="A note: transformers, vLLM and sglang read either key, and many repositories from before 2024-07 have the older one.",
 )
 
+# The types that are called the same under both keys (modeling_rope_utils.py:932-1080 in 5.24.0).
+_SAME = ("linear", "dynamic", "yarn", "longrope", "llama3")
+
 
 def find(model: Model) -> Iterator[Seen]:
     """Look for the one key without the other."""
@@ -31,3 +37,12 @@ def find(model: Model) -> Iterator[Seen]:
                 title=f"{value(rope.name)} gives its type {value(rope.kind)} as {value('type')} and not as {value('rope_type')}",
                 places=(rope.place(model, "type"),),
             )
+
+
+def patch(base: Model, head: Model, finding: Finding) -> str:
+    """Write the newer key beside the older one; names that only the older key knows have another one there."""
+    del base
+    rope = next(rope for rope in ropes(head) if rope.name == finding.key)
+    if rope.kind not in _SAME:
+        return ""
+    return diff(head, {FILE: [Put(rope.place(head, "rope_type").pointer, rope.kind, beside="type")]})

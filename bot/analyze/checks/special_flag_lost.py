@@ -5,10 +5,12 @@ from collections.abc import Iterator
 
 from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.declared import Declared, by_text, declared, has_decoder
+from bot.analyze.model.edits import Put, diff
 from bot.analyze.model.eos import listed
 from bot.analyze.model.folder import Model, fact
 from bot.analyze.model.tokenizer_class import REGISTER_AGAIN, candidates, rebuilds
 from bot.analyze.model.tokens import Token, tokens
+from bot.analyze.records import Finding
 from bot.analyze.wording import listed as words
 from bot.analyze.wording import value
 from bot.answer import Known
@@ -30,23 +32,14 @@ CHECK = Check(
 _READ_BY_PARSERS = re.compile(r"tool|think|reason|call|function|response|arg_|answer", re.IGNORECASE)
 # Those that Mistral writes in square brackets are control tokens, whatever they are for.
 _CONTROL = re.compile(r"\[/?[A-Z_]+\]")
+_MOST = 20  # tokens that one diff repairs
 _FOUR, _FIVE = "transformers < 5", "transformers >= 5"
 
 
 def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
     """Compare what loading makes special."""
-    table, before, after = tokens(head), _special(base), _special(head)
-    if not isinstance(table, Known) or not isinstance(tokens(base), Known):
-        return
-    stops, rows = _stops(head), by_text(row for row in declared(head) if row.read and row.id is not None)
-    groups: dict[tuple[bool, bool, tuple[str, ...]], list[tuple[Token, list[Declared]]]] = {}
-    for text, token in table.value.added.items():
-        lost = tuple(way for way in after if text in before.get(way, ()) and text not in after[way])
-        where = [row for row in rows.get(text, ()) if row.special is False]
-        if lost and where:  # a table without flags takes none away
-            kind = (token.id in stops, bool(_READ_BY_PARSERS.search(text)) and not _CONTROL.fullmatch(text), lost)
-            groups.setdefault(kind, []).append((token, where))
-    for (stop, read, lost), found in groups.items():
+    after = _special(head)
+    for (stop, read, lost), found in _groups(base, head).items():
         are, them = ("is", "it") if len(found) == 1 else ("are", "them")
         names = words((f"{value(token.text)} {token.id}" for token, _ in found), most=5)
         places = [
@@ -61,6 +54,33 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
             severity="note" if read and not stop else "warning",
             engines=None if len(lost) == len(after) else lost,
         )
+
+
+def patch(base: Model, head: Model, finding: Finding) -> str:
+    """Set the flags again, where the change is not likely to be wanted."""
+    if finding.severity == "note":
+        return ""
+    found = next(found for found in _groups(base, head).values() if found[0][0].text == finding.key)
+    changes: dict[str, list[Put]] = {}
+    for row in (row for _, where in found for row in where):
+        changes.setdefault(row.file, []).append(Put(f"{row.pointer}/special", value=True))
+    return diff(head, changes) if len(found) <= _MOST else ""
+
+
+def _groups(base: Model, head: Model) -> dict[tuple[bool, bool, tuple[str, ...]], list[tuple[Token, list[Declared]]]]:
+    """The tokens that were special, with the statements that they are not: by whether replies end with them, parsers read them, and which loaders differ."""
+    table, before, after = tokens(head), _special(base), _special(head)
+    if not isinstance(table, Known) or not isinstance(tokens(base), Known):
+        return {}
+    stops, rows = _stops(head), by_text(row for row in declared(head) if row.read and row.id is not None)
+    groups: dict[tuple[bool, bool, tuple[str, ...]], list[tuple[Token, list[Declared]]]] = {}
+    for text, token in table.value.added.items():
+        lost = tuple(way for way in after if text in before.get(way, ()) and text not in after[way])
+        where = [row for row in rows.get(text, ()) if row.special is False]
+        if lost and where:  # a table without flags takes none away
+            kind = (token.id in stops, bool(_READ_BY_PARSERS.search(text)) and not _CONTROL.fullmatch(text), lost)
+            groups.setdefault(kind, []).append((token, where))
+    return groups
 
 
 def _stops(model: Model) -> tuple[int, ...]:

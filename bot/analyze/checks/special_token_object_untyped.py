@@ -4,9 +4,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from bot.analyze.checks.check import Check, Seen
-from bot.analyze.model.declared import CONFIG, MAP, content_of, escaped, has_decoder, untyped
+from bot.analyze.model.declared import CONFIG, FLAGS, MAP, content_of, escaped, has_decoder, untyped
+from bot.analyze.model.edits import Put, diff
 from bot.analyze.model.folder import Model
 from bot.analyze.model.tokens import ROLES
+from bot.analyze.records import Finding
 from bot.analyze.wording import value
 
 CHECK = Check(
@@ -59,3 +61,14 @@ def _expected(config: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
         rows = cast("dict[str, Any]", tokens).items()
     for key, token in rows:
         yield name, f"/{name}/{escaped(str(key))}", token
+
+
+def patch(base: Model, head: Model, finding: Finding) -> str:
+    """Say the type of every such object under the key, if all of them are tokens otherwise."""
+    del base
+    found = [
+        (pointer, token) for name, pointer, token in _expected(head.mapping(CONFIG)) if name == finding.key and untyped(token)
+    ]
+    if any(content_of(token) is None or not {"content", *FLAGS}.issuperset(token) for _, token in found):
+        return ""
+    return diff(head, {CONFIG: [Put(f"{pointer}/__type", "AddedToken") for pointer, _ in found]})

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model.edits import Put, diff
 from bot.analyze.model.folder import Model
 from bot.analyze.model.pipeline import pipeline
+from bot.analyze.records import Finding
 from bot.analyze.wording import value
 
 CHECK = Check(
@@ -34,3 +36,9 @@ def find(model: Model) -> Iterator[Seen]:
             title=f"{value('tokenizer.json')} pads every text {to}",
             places=(model.place("tokenizer.json", "/padding"),),
         )
+
+
+def patch(base: Model, head: Model, finding: Finding) -> str:
+    """Write null."""
+    del base, finding
+    return diff(head, {"tokenizer.json": [Put("/padding", None)]})

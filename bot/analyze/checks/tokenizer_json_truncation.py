@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from bot.analyze.checks.check import Check, Seen
+from bot.analyze.model.edits import Put, diff
 from bot.analyze.model.folder import Model
 from bot.analyze.model.pipeline import pipeline
+from bot.analyze.records import Finding
 from bot.analyze.wording import value
 
 # Keys of config.json that say how many positions a model has, the most common first.
@@ -46,3 +48,9 @@ def _length(model: Model) -> int | None:
     config = model.mapping("config.json")
     stated = (config.get(key) for key in _LENGTHS)
     return next((n for n in stated if isinstance(n, int) and not isinstance(n, bool) and n > 0), None)
+
+
+def patch(base: Model, head: Model, finding: Finding) -> str:
+    """Write null."""
+    del base, finding
+    return diff(head, {"tokenizer.json": [Put("/truncation", None)]})

@@ -6,9 +6,11 @@ from bot.analyze.checks.check import Check, Seen
 from bot.analyze.engines.prediction import engines, prediction
 from bot.analyze.model.eos import listed
 from bot.analyze.model.folder import Model
+from bot.analyze.model.further_stops import with_stops
 from bot.analyze.model.templates import place_of
 from bot.analyze.model.tokens import texts_of, tokens
 from bot.analyze.model.turns import Turns, turns
+from bot.analyze.records import Finding
 from bot.analyze.wording import ids, value
 from bot.analyze.wording import listed as words
 from bot.answer import Known
@@ -72,3 +74,12 @@ def _engines(model: Model, number: int | None) -> tuple[tuple[str, ...], tuple[s
             stops = isinstance(answer, Known) and answer.value is not None and number in answer.value
             (stopping if stops else running).append(engine.NAME)
     return tuple(stopping), tuple(running)
+
+
+def patch(base: Model, head: Model, finding: Finding) -> str:
+    """List the id of a control token that ended turns in base already, or that an added model has; one that also opens turns may be the template's mistake."""
+    table = tokens(head)
+    token = table.value.added.get(finding.key) if isinstance(table, Known) else None
+    known = not base.files or any(finding.key in turn.ends for turn in turns(base))
+    opens = any(finding.key in turn.openers for turn in turns(head))
+    return with_stops(base, head, [token.id]) if token is not None and token.special and known and not opens else ""
