@@ -167,7 +167,7 @@ def test_the_browser_library_is_asked_where_it_has_business(mark: dict[str, Any]
     assert rows(changed(tmp_path / "without", moved, *asked, base=before)) == []
     (kept, lost) = rows(changed(tmp_path / "with", moved | mark, *asked, base=before | mark))
     assert (kept[0], kept[2]) == ("transformers 5.24.0, chat template", "unchanged")
-    assert (lost[0], lost[2]) == ("transformers.js 4.3.2, chat template (read in the source, not run)", "has none")
+    assert (lost[0], lost[2]) == ("Read in the source, not run: transformers.js 4.3.2, chat template", "has none")
 
 
 def test_content_as_parts_where_it_was_text(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_rows_of_trusted_code_say_so(tmp_path: Path) -> None:
         for engines, before, after in rows(changed(tmp_path, other, "transformers", "vllm", snapshot="kimi"))
     }
     assert told["transformers `generate()` 5.24.0"] == ("stops on `<|im_end|>` 163586", "stops on `[EOS]` 163585")
-    assert "vLLM 0.33.0, with `trust_remote_code` (read in the source, not run)" in told
+    assert "With `trust_remote_code`, read in the source, not run: vLLM 0.33.0" in told
 
 
 def test_engines_that_agree_are_one_row_and_versions_a_range(tmp_path: Path) -> None:

@@ -63,9 +63,9 @@ def unfolded(said: str) -> str:
 def test_errors_come_first_and_the_rest_is_folded() -> None:
     said = comment(comparisons.many_findings(), links=LINKS)
     shown = unfolded(said)
-    assert shown.count("##### 🔴") == 5
+    assert shown.count("#### 🔴") == 5
     assert "🟠" not in shown
-    assert said.index("##### 🔴") < said.index("##### 🟠") < said.index("##### ⚪")
+    assert said.index("#### 🔴") < said.index("#### 🟠") < said.index("#### ⚪")
     assert "<summary>20 more new findings</summary>" in said
 
 
@@ -95,7 +95,7 @@ def test_an_added_model_is_one_heading() -> None:
 
 def test_equal_answers_share_a_row_and_ids_have_texts() -> None:
     said = comment(comparisons.kimi_half_fix(), links=LINKS)
-    assert "| vLLM 0.33.0 · sglang 0.5.23, with `trust_remote_code` | stops on `[EOS]` 163585 |" in said
+    assert "| With `trust_remote_code`: vLLM 0.33.0 · sglang 0.5.23 | stops on `[EOS]` 163585 |" in said
     assert "transformers `generate()` 4.46.3 – 5.24.0" in said
     assert not re.search(r"(?<![`] )16358[56](?!\")", said.split("####")[0])
 

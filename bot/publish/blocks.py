@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot.analyze.records import Comparison, Finding, Fix
+from bot.analyze.records import Comparison, Finding
 from bot.publish import prompted, words
 from bot.publish.compose import Item
-from bot.publish.escape import code, fence, markup
+from bot.publish.escape import fence, markup
 from bot.publish.links import Links
 
 _LISTED = 5
@@ -35,11 +35,11 @@ def blocks(comparison: Comparison, links: Links, *, several: bool, limits: Limit
     items: list[Item] = []
     for (folder, _), findings in groups.items():
         is_added = folder in added
-        heading = f"#### {'Adds a model in' if is_added else 'In'} {markup(words.folder(folder))}" if several or is_added else ""
+        heading = f"### {'Adds a model in' if is_added else 'In'} {markup(words.folder(folder))}" if several or is_added else ""
         if is_added and not whole:
             items.append(Item(f"{heading}\n\n{_listed(findings, links, limits.block)}", count=len(findings)))
         else:
-            items.append(Item(_block(findings, links, "#####" if heading else "####", limits), heading, len(findings)))
+            items.append(Item(_block(findings, links, limits), heading, len(findings)))
     return tuple(items)
 
 
@@ -49,16 +49,16 @@ def line(finding: Finding, links: Links, *, icon: bool = True) -> str:
     return f"{start}{markup(finding.title, 300)} ({links.place(finding.places[0], key=False)})"
 
 
-def _block(findings: Sequence[Finding], links: Links, level: str, limits: Limits) -> str:
+def _block(findings: Sequence[Finding], links: Links, limits: Limits) -> str:
     first, others = findings[0], findings[1:]
-    title = f"{level} {words.ICONS[first.severity]} {markup(first.title, 300)}"
+    title = f"#### {words.ICONS[first.severity]} {markup(first.title, 300)}"
     said = " ".join(filter(None, [markup(first.detail, 1200) if first.detail else "", words.SURENESS[first.confidence]]))
     places = dict.fromkeys(place for finding in findings for place in finding.places)
     paragraphs = [
         title,
         said,
         "\n".join(f"- {line(finding, links)}" for finding in others[:_LISTED]),
-        f"and {len(others) - _LISTED} more of the same cause" if len(others) > _LISTED else "",
+        f"and {len(others) - _LISTED} more of the same cause, see the JSON report" if len(others) > _LISTED else "",
         links.places(tuple(places)),
         _fixes(findings, limits.diff),
     ]
@@ -68,28 +68,21 @@ def _block(findings: Sequence[Finding], links: Links, level: str, limits: Limits
 
 
 def _fixes(findings: Sequence[Finding], diff_limit: int) -> str:
+    """How to repair it: sentences in sight, diffs behind a click. Which check says so stands in the background."""
     fixes = list(dict.fromkeys(finding.fix for finding in findings if finding.fix is not None))
-    paragraphs = [_fix(fix, diff_limit) for fix in fixes[:_LISTED]]
-    if len(fixes) > _LISTED:
-        paragraphs.append(f"and {len(fixes) - _LISTED} more")
-    if not fixes:
-        return ""
-    return "<details><summary>How to fix</summary>\n\n" + "\n\n".join([*paragraphs, _source(findings)]) + "\n\n</details>"
+    said = list(dict.fromkeys(markup(fix.description, 1500) for fix in fixes))
+    paragraphs = [f"**Fix:** {said[0]}" if said else "", *said[1:_LISTED]]
+    if len(said) > _LISTED:
+        paragraphs.append(f"and {len(said) - _LISTED} more")
+    diffs = [_diff(fix.patch, diff_limit) for fix in fixes if fix.patch][:_LISTED]
+    if diffs:
+        paragraphs.append("<details><summary>Diff of the fix</summary>\n\n" + "\n\n".join(diffs) + "\n\n</details>")
+    return "\n\n".join(filter(None, paragraphs))
 
 
-def _fix(fix: Fix, diff_limit: int) -> str:
-    described = markup(fix.description, 1500)
-    if not fix.patch:
-        return described
-    diff = fence(fix.patch, "diff") if len(fix.patch) <= diff_limit else ""
-    return f"{described}\n\n{diff if diff and len(diff) <= 2 * diff_limit else 'The diff is too long to be shown here.'}"
-
-
-def _source(findings: Sequence[Finding]) -> str:
-    """The checks that speak here, and the engines that are hit."""
-    checks = " · ".join(code(check, 60) for check in list(dict.fromkeys(finding.check for finding in findings))[:_LISTED])
-    hit = list(dict.fromkeys(engine for finding in findings for engine in finding.engines))[:24]
-    return f"<sub>{checks}{': ' if hit else ''}{markup(words.engines(hit, ()), 600) if hit else ''}</sub>"
+def _diff(patch: str, limit: int) -> str:
+    diff = fence(patch, "diff") if len(patch) <= limit else ""
+    return diff if diff and len(diff) <= 2 * limit else "The diff is too long to be shown here."
 
 
 def _listed(findings: Sequence[Finding], links: Links, limit: int) -> str:

@@ -95,7 +95,6 @@ def _engines(changes: Sequence[EngineChange], modelled: Sequence[str]) -> str:
     """The engines of a row and what it is about, those whose source was only read behind the others."""
     first = changes[0]
     about = _ABOUT.get(first.field, f", {quoted(first.field)}")
-    trust = ", with `trust_remote_code`" if first.with_remote_code else ""
     named: dict[str, str] = {}
     for sure in ("certain", "likely", "guess"):
         same = list(chain.from_iterable(each.engines for each in changes if each.confidence == sure))
@@ -103,8 +102,10 @@ def _engines(changes: Sequence[EngineChange], modelled: Sequence[str]) -> str:
             named[sure] = words.engines(same, modelled, generates=first.field == "stops")
     unsure = {"certain": "", "likely": "read in the source, not run", "guess": "a guess"}
     (sure, engines), *others = named.items()
-    how = f" ({unsure[sure]})" if unsure[sure] else ""
-    return f"{engines}{about}{trust}{how}" + "".join(f"; {unsure[sure]}: {engines}" for sure, engines in others)
+    # Before the names, so that it is not taken for the last of them alone.
+    held = ", ".join(filter(None, ["with `trust_remote_code`" if first.with_remote_code else "", unsure[sure]]))
+    start = f"{held[0].upper()}{held[1:]}: " if held else ""
+    return f"{start}{engines}{about}" + "".join(f"; {unsure[sure]}: {engines}" for sure, engines in others)
 
 
 def _after(change: EngineChange) -> tuple[str, str]:
