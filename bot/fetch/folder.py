@@ -49,8 +49,9 @@ class FolderSource:
             raise CannotLookError(f"{folder} is a file, but a folder with a model in it is needed")
 
     def name_like(self, commit: Source) -> None:
-        """Identify files as git does, so that those equal to files of `commit` are seen to be. To be called before `entries`."""
+        """Identify files as git does, so that those equal to files of `commit` are seen to be; what was listed before is listed again."""
         self._other = commit
+        self._entries = None
         self._others = {file.path: file for file in commit.entries()}
 
     def entries(self) -> tuple[File, ...]:
