@@ -54,6 +54,7 @@ class Reviews:
             text = self._git.raw(
                 "diff", "--no-color", "-M", base, head, "--", row.get("previous_filename", row["filename"]), row["filename"]
             )
+            row.pop("patch", None)
             hunks = text.decode("utf-8", "replace").partition("\n@@ ")
             if hunks[1] and row["filename"] not in self.without_patch:
                 row["patch"] = f"@@ {hunks[2]}".removesuffix("\n")
