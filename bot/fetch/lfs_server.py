@@ -47,7 +47,7 @@ class _Answer(msgspec.Struct, frozen=True):
     transfer: str | None = "basic"
 
 
-class _RefusedError(Exception):
+class RefusedError(Exception):
     """A content is not to be had; its text is the reason."""
 
 
@@ -76,13 +76,13 @@ class LfsServer:
             some = wanted[start : start + MOST_AT_ONCE]
             try:
                 places = self._places(some, until)
-            except _RefusedError as reason:
+            except RefusedError as reason:
                 yield from ((one, Absent(str(reason))) for one in some)
                 continue
             for one in some:
                 try:
                     yield one, self._content(one, places.get(one.oid), until)
-                except _RefusedError as reason:
+                except RefusedError as reason:
                     yield one, Absent(str(reason))
 
     def _places(self, wanted: Sequence[Pointer], until: float) -> Mapping[str, _Object]:
@@ -96,27 +96,27 @@ class LfsServer:
         try:
             said = msgspec.json.decode(answer, type=_Answer)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise _RefusedError("the answer of the LFS server is not what git-lfs describes") from error
+            raise RefusedError("the answer of the LFS server is not what git-lfs describes") from error
         if said.transfer not in (None, "basic"):
-            raise _RefusedError("the LFS server wants another way of transfer than the basic one")
+            raise RefusedError("the LFS server wants another way of transfer than the basic one")
         return {one.oid: one for one in said.objects}
 
     def _content(self, wanted: Pointer, place: _Object | None, until: float) -> bytes:
         if place is None:
-            raise _RefusedError("the LFS server says nothing about it")
+            raise RefusedError("the LFS server says nothing about it")
         if place.error is not None:
             gone = place.error.code in (404, 410)
-            raise _RefusedError(f"the LFS server {'does not have it' if gone else 'refuses it'} ({place.error.code})")
+            raise RefusedError(f"the LFS server {'does not have it' if gone else 'refuses it'} ({place.error.code})")
         action = (place.actions or {}).get("download")
         if action is None:
-            raise _RefusedError("the LFS server does not say where it is")
+            raise RefusedError("the LFS server does not say where it is")
         headers = action.header or {}
         shown = any(secret in text for text in (action.href, *headers.values()) for secret in (self._token, self._basic))
         if shown and not self._is_ours(action.href):
-            raise _RefusedError("the LFS server would have us show the token to another host")
+            raise RefusedError("the LFS server would have us show the token to another host")
         content = self._ask("GET", action.href, headers, wanted.size, until)
         if not fits(content, wanted):
-            raise _RefusedError("what the LFS server sent is not what the pointer names")
+            raise RefusedError("what the LFS server sent is not what the pointer names")
         return content
 
     def _ask(
@@ -125,8 +125,7 @@ class LfsServer:
         """Return what one address answers. A download may be sent on, then without any header; a question may not."""
         for _ in range(MOST_REDIRECTIONS + 1):
             try:
-                if urlsplit(url).scheme not in ("https", urlsplit(self._url).scheme):
-                    raise _RefusedError("the LFS server names an address that is not https")
+                refuse_open(url, self._url)
                 with self._session.request(
                     method, url, headers=headers, data=asked, stream=True, allow_redirects=False, timeout=TIMEOUT
                 ) as answer:
@@ -134,8 +133,8 @@ class LfsServer:
                         return _bytes(answer, most, until)
                     url, headers = urljoin(url, answer.headers.get("Location", "")), {}
             except (RequestException, ValueError) as fault:  # the second for an address that is none
-                raise _RefusedError(f"it could not be downloaded ({type(fault).__name__})") from fault
-        raise _RefusedError("the LFS server sends us on and on")
+                raise RefusedError(f"it could not be downloaded ({type(fault).__name__})") from fault
+        raise RefusedError("the LFS server sends us on and on")
 
     def _is_ours(self, url: str) -> bool:
         ours, other = urlsplit(self._url), urlsplit(url)
@@ -154,17 +153,23 @@ def patient() -> Retry:
     )
 
 
+def refuse_open(url: str, server_url: str) -> None:
+    """Raise RefusedError for an address that everybody on the way can read, unless the server itself is such a one."""
+    if urlsplit(url).scheme not in ("https", urlsplit(server_url).scheme):
+        raise RefusedError("the LFS server names an address that is not https")
+
+
 def _bytes(answer: requests.Response, most: int, until: float) -> bytes:
     """Read an answer, no further than one byte behind what it may have."""
     if answer.status_code != requests.codes.ok:
-        raise _RefusedError(f"the LFS server answered {answer.status_code}")
+        raise RefusedError(f"the LFS server answered {answer.status_code}")
     content = bytearray()
     for block in answer.iter_content(BLOCK):
         content += block
         if len(content) > most:
-            raise _RefusedError("the LFS server sends more than it should")
+            raise RefusedError("the LFS server sends more than it should")
         if time.monotonic() > until:
-            raise _RefusedError(f"it took more than {SECONDS} seconds to download what Git LFS keeps")
+            raise RefusedError(f"it took more than {SECONDS} seconds to download what Git LFS keeps")
     return bytes(content)
 
 

@@ -99,6 +99,9 @@ class GitShapes:
             }
             if len(names) > 1:
                 row["previous_filename"] = names[0]
+            start = (text := self.git("diff", "-M", before, after, "--", *names)).find("@@")
+            if start >= 0:
+                row["patch"] = text[start:]
             rows.append(row)
         return rows
 

@@ -38,7 +38,7 @@ def routes(git: GitShapes) -> dict[str, Route]:
         return 200, git.contents(values.get("path", ""), request.args.get("ref", "main"))
 
     def commits(request: Request, _: Variables) -> Answer:
-        return 200, git.commits("-100", git.sha(request.args.get("sha", "main")))
+        return 200, git.commits(git.sha(request.args.get("sha", "main")))
 
     return {
         "GET /branches": always(git.branches),

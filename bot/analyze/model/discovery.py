@@ -67,12 +67,17 @@ def pairs(exchange: Exchange, reader: Reader) -> tuple[Pair, ...]:
             old = old or _empty(exchange.base, "base", reader)
             new = new or _empty(exchange.head, "head", reader)
         if old is not None and new is not None:
-            same = {name for name, file in new.files.items() if file.oid and file.oid == getattr(old.files.get(name), "oid", "")}
+            same = {name for name, file in new.files.items() if _same(file, old.files.get(name))}
             settled = frozenset(same if not exchange.engines_after else ())  # another version may refuse what this one takes
             old = msgspec.structs.replace(old, settled=settled, _facts={})
             new = msgspec.structs.replace(new, name=old.folder, went=_went(old, new, base, head), settled=settled, _facts={})
         found.append(Pair(old, new))
     return tuple(found)
+
+
+def _same(file: File, old: File | None) -> bool:
+    """Whether a file holds what it held: one that Git LFS keeps since head is another one to its readers, and the same to git."""
+    return old is not None and file.oid == old.oid != "" and file.content == old.content
 
 
 def _model_folders(
