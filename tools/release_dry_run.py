@@ -89,11 +89,13 @@ def image(root: Path, scratch: Path, version: str) -> str | None:
     if not shutil.which("docker-registry"):
         print("not run: push by tag, index and digest, which need docker-registry")
         return None
-    archive = scratch / "image.tar"
-    _run("docker", "save", "--output", str(archive), built)
+    archives = [scratch / "image.tar", scratch / "other.tar"]
+    _run("docker", "save", "--output", str(archives[0]), built)
+    other(scratch, built)
+    _run("docker", "save", "--output", str(archives[1]), built)
     with registry(scratch) as host:
         name = f"{host}/owner/model-repo-drift"
-        digests = release_image.push(name, version, release_image.loaded([archive]))
+        digests = release_image.push(name, version, archives)
         print("\n".join(f"{what}={digest}" for what, digest in digests.items()))
         whole = f"{name}@{digests['index']}"
         # As a runner does with what action.yml names.
@@ -104,6 +106,24 @@ def image(root: Path, scratch: Path, version: str) -> str | None:
         for architecture in digests.keys() - {"index"}:
             release_image.docker("image", "rm", f"{name}:v{version}-{architecture}")
     return f"ghcr.io/owner/model-repo-drift@{digests['index']}"
+
+
+def other(scratch: Path, name: str) -> None:
+    """Give a name to an image with nothing in it, for an architecture that this machine does not have: the second of an index."""
+    folder = scratch / "other"
+    folder.mkdir()
+    (folder / "Dockerfile").write_text("FROM scratch\nCOPY Dockerfile /\n", encoding="utf-8")
+    native = release_image.docker("version", "--format", "{{.Server.Arch}}")
+    _run(
+        "docker",
+        "build",
+        "--quiet",
+        "--platform",
+        "linux/amd64" if native == "arm64" else "linux/arm64",
+        "--tag",
+        name,
+        str(folder),
+    )
 
 
 def main() -> int:

@@ -9,7 +9,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tools.release import VERSION, ReleaseError
@@ -36,28 +36,21 @@ def load(archive: Path) -> tuple[str, str]:
     return loaded[0], architecture
 
 
-def loaded(archives: Sequence[Path]) -> dict[str, str]:
-    """Load archives: the name of each image by its architecture. ReleaseError as `load`, or for two of one architecture."""
-    images: dict[str, str] = {}
-    for archive in archives:
-        image, architecture = load(archive)
-        if architecture in images:
-            raise ReleaseError(f"two archives are for {architecture}")
-        images[architecture] = image
-    return images
+def push(name: str, version: str, archives: Sequence[Path]) -> dict[str, str]:
+    """Push the images of archives and an index of them: the digest of each by its architecture, and of "index".
 
-
-def push(name: str, version: str, images: Mapping[str, str]) -> dict[str, str]:
-    """Push local images by architecture and an index of them; the digest of each and of "index".
-
-    ReleaseError for a name or version that is none. A registry on this machine may speak plain HTTP.
+    ReleaseError for a name or version that is none, or as `load`. A registry on this machine may speak plain HTTP.
     """
     if not NAME.fullmatch(name) or not VERSION.fullmatch(version):
         raise ReleaseError(f"{name!r} with {version!r} is no image such as ghcr.io/owner/name with 1.2.3")
     whole = f"{name}:v{version}"
     insecure = ("--insecure",) if name.startswith(("127.0.0.1:", "localhost:")) else ()
     found: dict[str, str] = {}
-    for architecture, image in sorted(images.items()):
+    for archive in archives:
+        image, architecture = load(archive)
+        if architecture in found:
+            raise ReleaseError(f"two archives are for {architecture}")
+        # At once: the next archive may bring an image of the same name.
         docker("tag", image, f"{whole}-{architecture}")
         docker("push", "--quiet", f"{whole}-{architecture}")
         found[architecture] = _digest(name, f"{whole}-{architecture}")
@@ -84,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     name, version, *archives = arguments
     try:
-        digests = push(name, version, loaded([Path(archive) for archive in archives]))
+        digests = push(name, version, [Path(archive) for archive in archives])
     except ReleaseError as fault:
         print(fault, file=sys.stderr)
         return 1
