@@ -52,6 +52,8 @@ def _without_findings(comparison: Comparison, subject: str) -> str:
     if effects.unread_changes(comparison):
         return f"{subject} changes a file that could not be read"
     if not comparison.models:
+        if comparison.head.left_out:
+            return "No model folder that the settings name differs between the two revisions"
         if comparison.base.unchanged or comparison.head.unchanged:
             return "No model folder differs between the two revisions"
         return "There is no model folder in either revision"

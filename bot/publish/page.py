@@ -47,7 +47,9 @@ def opening(comparison: Comparison) -> str:
         if wrong
         else ""
     )
-    return f"### {markup(headline(comparison), 300)}\n\n{' · '.join(parts)}{doubt}"
+    changed = comparison.settings_changed
+    settings = f"\n\n{markup(words.settings_change(changed, 'This pull request'), 500)}" if changed else ""
+    return f"### {markup(headline(comparison), 300)}\n\n{' · '.join(parts)}{doubt}{settings}"
 
 
 def body(comparison: Comparison, links: Links, view: View) -> list[Group | Fold]:
@@ -84,9 +86,10 @@ def footer(comparison: Comparison, links: Links, extra: str = "") -> str:
     engines = len({each.partition("@")[0] for each in comparison.modelled.engines})
     judged = f"{words.plural(len(comparison.modelled.checks), 'check')}, {words.plural(engines, 'engine')}"
     unchecked = f" · {comparison.verdict.unchecked} not checked{extra}" if comparison.verdict.unchecked else ""
+    left = f" · {words.left_out(comparison.head.left_out)}" if comparison.head.left_out else ""
     proved = " · proved by loading" if comparison.proof and all(proof.agrees for proof in comparison.proof) else ""
     reported = f" · {links.report_of()}" if links.report_of() else ""
-    return f"<sub>{base} → head {markup(words.side(comparison.head))} · {judged}{unchecked}{proved}{reported}</sub>"
+    return f"<sub>{base} → head {markup(words.side(comparison.head))} · {judged}{unchecked}{left}{proved}{reported}</sub>"
 
 
 def _table(rows: tuple[effects.Effect, ...], *, several: bool, tail: str) -> Group:

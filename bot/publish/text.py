@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from bot.analyze.records import Comparison, Finding, Severity
+from bot.analyze.records import Comparison, Finding, Severity, Suppressed
 from bot.publish import effects, prompted, words
 from bot.publish.console import rendered, sentence
 from bot.publish.escape import quoted, visible
@@ -35,6 +35,8 @@ def _parts(comparison: Comparison, *, verbose: bool) -> Iterable[RenderableType]
     news = comparison.new or comparison.predictions or comparison.prompts
     yield sentence(headline(comparison, "The new revision"), style="bold")
     yield from (sentence(words.model(model)) for model in comparison.models if words.model(model))
+    if comparison.settings_changed is not None:
+        yield sentence(words.settings_change(comparison.settings_changed, "The new revision"))
     for proof in comparison.proof:
         if not proof.agrees:
             where = f"{proof.revision} of {words.folder(proof.folder)} with {quoted(proof.version)}"
@@ -69,7 +71,8 @@ def _alone(comparison: Comparison, *, verbose: bool) -> Iterable[RenderableType]
     numbers = words.listing([words.plural(number, name) for number, name in found if number])
     folders = words.plural(len(comparison.head.folders), "model folder")
     if not comparison.head.folders:
-        yield sentence("There is no model folder in this revision", style="bold")
+        among = "among those that the settings name" if comparison.head.left_out else "in this revision"
+        yield sentence(f"There is no model folder {among}", style="bold")
     else:
         yield sentence(f"{folders} with {numbers}" if numbers else f"Nothing is wrong with {folders}", style="bold")
     for finding in words.severest(comparison.new):
@@ -79,11 +82,12 @@ def _alone(comparison: Comparison, *, verbose: bool) -> Iterable[RenderableType]
         yield Text("")
         yield sentence(f"{words.plural(new.note, 'note')} (the verbose text shows them)")
     if verbose:
+        yield from _section("silenced by settings", map(_silenced, comparison.suppressed))
         yield from _section("judged by", [words.judges(comparison.modelled)])
     yield from _section("not checked", words.unread(comparison.unchecked))
     yield Text("")
-    counts = [words.plural(number, name) for number, name in found]
-    yield Text(f"{', '.join(counts)} · {comparison.verdict.unchecked} not checked", style="bold")
+    counts = ", ".join(words.plural(number, name) for number, name in found)
+    yield Text(" · ".join([counts, *_apart(comparison)]), style="bold")
 
 
 def _table(rows: Iterable[effects.Effect], *, several: bool) -> Table:
@@ -137,7 +141,7 @@ def _details(comparison: Comparison) -> Iterable[RenderableType]:
             yield _diff(block.diff)
     yield from _section("resolved", map(_line, comparison.resolved))
     yield from _section("there before", map(_line, comparison.unchanged))
-    yield from _section("silenced by base", (f"{_line(each)}: {each.reason}" for each in comparison.suppressed))
+    yield from _section("silenced by base", map(_silenced, comparison.suppressed))
     yield from _section("commits that texts name", map(words.claim, comparison.claims))
     proof = (f"{each.revision}, {words.folder(each.folder)}, {quoted(each.version)}: {each.detail}" for each in comparison.proof)
     yield from _section("tried by loading", proof)
@@ -154,6 +158,10 @@ def _section(name: str, sentences: Iterable[str], *, spaced: bool = True) -> Ite
 
 def _line(finding: Finding) -> str:
     return f"{quoted(finding.check)} {finding.title} ({words.place(finding.places[0])})"
+
+
+def _silenced(finding: Suppressed) -> str:
+    return f"{_line(finding)}: {finding.reason}"
 
 
 def _indented(line: Text) -> Padding:
@@ -176,7 +184,13 @@ def _counts(comparison: Comparison) -> Text:
         f"{words.plural(new.error, 'error')}, {words.plural(new.warning, 'warning')}, {words.plural(new.note, 'note')} new",
         f"{verdict.resolved} resolved",
         f"{verdict.unchanged} there before",
-        *([f"{verdict.suppressed} silenced"] if verdict.suppressed else []),
-        f"{verdict.unchecked} not checked",
+        *_apart(comparison),
     ]
     return Text(" · ".join(parts), style="bold")
+
+
+def _apart(comparison: Comparison) -> list[str]:
+    """The counts of what was not judged, or does not count."""
+    verdict = comparison.verdict
+    silenced = [f"{verdict.suppressed} silenced"] if verdict.suppressed else []
+    return list(filter(None, [*silenced, f"{verdict.unchecked} not checked", words.left_out(comparison.head.left_out)]))

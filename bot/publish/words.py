@@ -5,9 +5,21 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from bot.analyze.records import SEVERITIES, Claim, Confidence, Finding, ModelChange, Modelled, Severity, Side, Unchecked
+from bot.analyze.records import (
+    SEVERITIES,
+    Claim,
+    Confidence,
+    Finding,
+    ModelChange,
+    Modelled,
+    SettingsChange,
+    Severity,
+    Side,
+    Unchecked,
+)
 from bot.place import Place
 from bot.publish.escape import quoted, shorten
+from bot.snapshot import SETTINGS
 
 ICONS: dict[Severity, str] = {"error": "🔴", "warning": "🟠", "note": "⚪"}
 SURENESS: dict[Confidence, str] = {
@@ -207,6 +219,20 @@ def model(change: ModelChange) -> str:
     if change.change == "removed":
         return f"Removes the model in {folder(change.folder)}."
     return f"Adds a model in {folder(change.folder)}." if change.change == "added" else ""
+
+
+def settings_change(change: SettingsChange, subject: str) -> str:
+    """What `subject` does to the settings file, and what runs will say to that."""
+    if change.change == "removed":
+        return f"{subject} removes {quoted(SETTINGS)}, which applies until it is merged."
+    verb = "adds" if change.change == "added" else "changes"
+    said = f"{subject} {verb} {quoted(SETTINGS)}; what it says applies once it is merged."
+    return f"{said} Runs will stop then: {shorten(change.error, 300)}" if change.error else said
+
+
+def left_out(count: int) -> str:
+    """How many folders nobody wants judged; "" for none."""
+    return f"{plural(count, 'folder')} left out by settings" if count else ""
 
 
 def claim(named: Claim) -> str:
