@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from github import GithubException
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -190,6 +191,21 @@ def test_what_has_no_line_in_head_is_counted() -> None:
     assert annotations(comparison(new=odd)) == []
     assert "3 new findings are not beside a line." in summary(comparison(new=odd), NO_LINKS, 0)
     assert "beside a line" not in summary(comparison(), NO_LINKS, 0)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"annotation_level": "error"}, {"title": "x" * 256}, {"message": "x" * 65_537}, {"end_line": 2}, {"start_line": 0}],
+)
+def test_the_double_refuses_annotations_as_github_does(repository: ModelRepository, wrong: dict[str, Any]) -> None:
+    one: dict[str, Any] = {"path": "a", "start_line": 3, "end_line": 3, "annotation_level": "notice", "message": "m"}
+    with GitHubDouble(repository.path) as double:
+        for annotations in ([one | wrong], [one] * 51):
+            output: dict[str, Any] = {"title": "t", "summary": "s", "annotations": annotations}
+            with pytest.raises(GithubException) as refused:
+                target(double).repository.create_check_run("x", double.git.sha("change"), output=output)
+            assert refused.value.status == 422
+        assert double.checks.runs == {}
 
 
 @settings(deadline=None, max_examples=30)

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from github import GithubException
+from github.PullRequest import ReviewComment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -18,6 +20,7 @@ from bot.publish.hunks import Edit
 from bot.publish.suggestions import LONGEST_LINE, MOST, Suggestion, publish, suggestions
 from tests.comparisons import SPLIT_BRAIN, comparison, finding, head
 from tests.doubles.github import GitHubDouble
+from tests.doubles.github_reviews import NOT_BEFORE, NOT_IN_DIFF, NOT_ONE_HUNK
 from tests.doubles.model_repository import ModelRepository
 from tests.test_publish_hostile import assert_inert, by_github, hostile_texts
 
@@ -256,6 +259,25 @@ def test_a_server_that_is_gone_is_said(repository: ModelRepository) -> None:
     posted = publish(away, comparison(new=(repaired(),)))
     assert posted.outcome == "refused"
     assert "GitHub could not be reached" in posted.notice
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ({"path": "config.json", "line": 2}, NOT_IN_DIFF),
+        ({"path": FILE, "line": 9}, NOT_IN_DIFF),
+        ({"path": FILE, "line": 2, "start_line": 2}, NOT_BEFORE),
+        ({"path": FILE, "line": 2, "start_line": 9}, NOT_ONE_HUNK),
+    ],
+)
+def test_the_double_refuses_lines_as_github_does(github: GitHubDouble, where: dict[str, Any], said: str) -> None:
+    pull = target(github).repository.get_pull(1)
+    asked = ReviewComment(body="x", side="RIGHT", **where)
+    with pytest.raises(GithubException) as refused:
+        pull.create_review(body="x", event="COMMENT", comments=[asked])
+    assert refused.value.status == 422
+    assert said in str(refused.value.data)
+    assert github.reviews.reviews == []
 
 
 LINES = st.lists(st.text(st.sampled_from("`~a <>-\t"), max_size=8), min_size=1, max_size=4)
