@@ -77,7 +77,7 @@ def _settings_change(file: SettingsFile, reader: Reader) -> SettingsChange:
     """What head does to the settings, and why they would be refused if they were base's."""
     from bot.settings_change import refused  # noqa: PLC0415 - few pull requests change them
 
-    error = f"{SETTINGS} {file.unread}" if file.unread else refused(reader.raw(file.content)) if file.content else ""
+    error = f"{SETTINGS}: {file.unread}" if file.unread else refused(reader.raw(file.content)) if file.content else ""
     return SettingsChange(change=file.change, error=error)
 
 

@@ -23,7 +23,7 @@ def settings_in(source: Source) -> bytes | None:
     except UnreadError as why:
         raise CannotLookError(f"{SETTINGS} of {source.label} could not be read: {why}") from why
     if isinstance(content, str):
-        raise UsageError(f"{SETTINGS} of {source.label} {content}; make it a plain file of at most {LARGEST_SETTINGS:,} bytes")
+        raise UsageError(f"{SETTINGS} of {source.label} {content}; a plain file is needed, of at most {LARGEST_SETTINGS:,} bytes")
     return content
 
 
@@ -58,7 +58,7 @@ def _tells_size_only(file: File) -> bool:
 def _content(source: Source, file: File) -> bytes | str:
     """The bytes of a settings file, or the end of a sentence that says why it is none. Raises UnreadError."""
     if file.kind != "file":
-        return f"is a {file.kind}"
+        return f"is a {file.kind} and no plain file"
     if file.unread:
         raise UnreadError(file.unread)
     size = source.size(file)

@@ -227,7 +227,10 @@ def settings_change(change: SettingsChange, subject: str) -> str:
         return f"{subject} removes {quoted(SETTINGS)}, which applies until it is merged."
     verb = "adds" if change.change == "added" else "changes"
     said = f"{subject} {verb} {quoted(SETTINGS)}; what it says applies once it is merged."
-    return f"{said} Runs will stop then: {shorten(change.error, 300)}" if change.error else said
+    if not change.error:
+        return said
+    where, _, why = shorten(change.error, 300).partition(": ")
+    return f"{said} Runs will stop then: {quoted(where)}: {why}"
 
 
 def left_out(count: int) -> str:
