@@ -54,9 +54,10 @@ def encode(
     kept = min(len(told), most_results)
     while True:
         content = msgspec.json.encode(_log(comparison, told[:kept], len(told) - kept, repository_url))
-        if not kept or len(content) <= most_bytes or len(gzip.compress(content, 6)) <= most_bytes:
+        size = len(content) if len(content) <= most_bytes else len(gzip.compress(content, 6))
+        if size <= most_bytes or not kept:
             return content
-        kept //= 2
+        kept = min(kept - 1, int(kept * 0.95 * most_bytes / size))
 
 
 def _told(comparison: Comparison, *, for_upload: bool) -> list[Told]:
@@ -68,53 +69,55 @@ def _told(comparison: Comparison, *, for_upload: bool) -> list[Told]:
         groups += [("absent", comparison.resolved), ("unchanged", comparison.suppressed)]
     told = list[Told]()
     for state, findings in groups:
-        told += [(finding, state) for finding in words.severest(findings)]
+        told.extend((finding, state) for finding in words.severest(findings))
     return told
 
 
 def _log(comparison: Comparison, told: Sequence[Told], left_out: int, repository_url: str) -> sarif.Log:
-    ids = list(dict.fromkeys(finding.check for finding, _ in told))
-    driver = sarif.Driver(name="Model Repo Drift", semantic_version=__version__, rules=tuple(_rules(comparison, told)))
+    by_check: dict[str, list[Finding]] = {}
+    for finding, _ in told:
+        by_check.setdefault(finding.check, []).append(finding)
+    index = {check: number for number, check in enumerate(by_check)}
+    rules = tuple(_rule(check, findings, comparison.modelled.checks.get(check, "")) for check, findings in by_check.items())
     spots = Spots(comparison)
-    index = {check: number for number, check in enumerate(ids)}
+    notifications = tuple(_notifications(comparison, left_out))
     run = sarif.Run(
-        tool=sarif.Tool(driver=driver),
+        tool=sarif.Tool(driver=sarif.Driver(name="Model Repo Drift", semantic_version=__version__, rules=rules)),
         # The run did its work: what it could not look at is told, and is no fault of the run.
-        invocations=(
-            sarif.Invocation(execution_successful=True, tool_execution_notifications=tuple(_notifications(comparison, left_out))),
-        ),
+        invocations=(sarif.Invocation(execution_successful=True, tool_execution_notifications=notifications),),
         version_control_provenance=_provenance(comparison, repository_url),
-        results=tuple(_result(finding, state, index[finding.check], spots) for finding, state in told),
+        results=tuple(_result(finding, state, index[finding.check], _shown(finding, state, spots)) for finding, state in told),
     )
     return sarif.Log(schema=SCHEMA, version="2.1.0", runs=(run,))
 
 
-def _rules(comparison: Comparison, told: Sequence[Told]) -> Iterator[sarif.Rule]:
-    """The checks that speak, each as bad and as sure as the worst of its findings."""
-    by_check: dict[str, list[Finding]] = {}
-    for finding, _ in told:
-        by_check.setdefault(finding.check, []).append(finding)
-    for check, findings in by_check.items():
-        worst = words.severest(findings)[0]
-        clause = comparison.modelled.checks.get(check, "")
-        title = f"{clause[:1].upper()}{clause[1:]}" if clause else check.replace("-", " ")
-        advice = [f"`model-repo-drift explain {check}` says what the check sees, why it matters and when it is wrong."]
-        yield sarif.Rule(
-            id=visible(check),
-            short_description=_message(title, _TITLE),
-            full_description=_message(f"{title}.", _TITLE),
-            help=_message(" ".join([*([worst.fix.description] if worst.fix else []), *advice])),
-            default_configuration=sarif.Configuration(level=worst.severity),
-            properties=sarif.RuleProperties(
-                precision=_PRECISION[worst.confidence], severity="recommendation" if worst.severity == "note" else worst.severity
-            ),
-        )
+def _rule(check: str, findings: Sequence[Finding], clause: str) -> sarif.Rule:
+    """A check that speaks, as bad and as sure as the worst of its findings; `clause` is what it means to people, "" where that is not known."""
+    worst = words.severest(findings)[0]
+    title = f"{clause[:1].upper()}{clause[1:]}" if clause else check.replace("-", " ")
+    fix = f"{worst.fix.description} " if worst.fix else ""
+    more = f"`model-repo-drift explain {check}` says what the check sees, why it matters and when it is wrong."
+    return sarif.Rule(
+        id=visible(check),
+        short_description=_message(title, _TITLE),
+        full_description=_message(f"{title}.", _TITLE),
+        help=_message(f"{fix}{more}"),
+        default_configuration=sarif.Configuration(level=worst.severity),
+        properties=sarif.RuleProperties(
+            precision=_PRECISION[worst.confidence], severity="recommendation" if worst.severity == "note" else worst.severity
+        ),
+    )
 
 
-def _result(finding: Finding, state: sarif.BaselineState, rule: int, spots: Spots) -> sarif.Result:
-    shown = (None if state == "absent" else spots.of(finding)) or finding.places[0]
-    if not shown.in_tree:
-        shown = next((place for place in finding.places if place.in_tree), shown)
+def _shown(finding: Finding, state: sarif.BaselineState, spots: Spots) -> Place:
+    """Where a result stands: its spot; what is absent where base had it; else any file; and else the text that it is about."""
+    files = [place for place in finding.places if place.in_tree]
+    before = next((place for place in files if place.revision == "base"), None)
+    spot = before if state == "absent" else spots.of(finding)
+    return spot or next(iter(files), finding.places[0])
+
+
+def _result(finding: Finding, state: sarif.BaselineState, rule: int, shown: Place) -> sarif.Result:
     said = [
         f"{finding.title.rstrip('.')}.",
         finding.detail,
