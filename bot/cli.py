@@ -14,6 +14,7 @@ from bot.cli_describe import (
     render_revision,
     revision_options,
 )
+from bot.cli_init import init_options, initialize
 from bot.cli_judge import check_options, check_revision, compare_options, compare_revisions
 from bot.cli_output import one_line, page, say, write
 from bot.errors import CannotLookError, UsageError
@@ -78,6 +79,7 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[argpars
     "inspect": (inspect_revision, revision_options),
     "predict": (predict_revisions, predict_options),
     "render": (render_revision, render_options),
+    "init": (initialize, init_options),
     "explain": (_explain, _explain_options),
     "action": (_action, _no_options),
 }
