@@ -62,15 +62,13 @@ def encode(
 
 def _told(comparison: Comparison, *, for_upload: bool) -> list[Told]:
     """The findings, the news first and of those the worst."""
-    groups = list[tuple[sarif.BaselineState, Sequence[Finding]]]()
-    groups += [("new", comparison.new), ("unchanged", comparison.unchanged)]
-    if not for_upload:
-        # Each result needs a state once one has it (§3.27.24). Whether base has a silenced finding is not told; who silences one knows it.
-        groups += [("absent", comparison.resolved), ("unchanged", comparison.suppressed)]
-    told = list[Told]()
-    for state, findings in groups:
-        told.extend((finding, state) for finding in words.severest(findings))
-    return told
+    here = [*_as("new", comparison.new), *_as("unchanged", comparison.unchanged)]
+    # Each result needs a state once one has it (§3.27.24). Whether base has a silenced finding is not told; who silences one knows it.
+    return here if for_upload else [*here, *_as("absent", comparison.resolved), *_as("unchanged", comparison.suppressed)]
+
+
+def _as(state: sarif.BaselineState, findings: Sequence[Finding]) -> Iterator[Told]:
+    return ((finding, state) for finding in words.severest(findings))
 
 
 def _log(comparison: Comparison, told: Sequence[Told], left_out: int, repository_url: str) -> sarif.Log:
