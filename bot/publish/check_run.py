@@ -94,7 +94,11 @@ def summary(comparison: Comparison, links: Links, annotated: int) -> str:
     left = len(comparison.new) - annotated
     end = f"{words.plural(left, 'new finding')} {'is' if left == 1 else 'are'} not beside a line.\n\n" if left else ""
     return compose(
-        opening(comparison), body(comparison, links, view), f"{end}{footer(comparison, links)}", limit=_SUMMARY, measure=utf8_bytes
+        opening(comparison),
+        body(comparison, links, view),
+        f"{end}{footer(comparison, links)}",
+        limit=_SUMMARY,
+        measure=utf8_bytes,
     )
 
 
