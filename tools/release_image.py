@@ -16,6 +16,7 @@ from tools.release import VERSION, ReleaseError
 
 NAME = re.compile(r"[a-z0-9.-]+(?::\d+)?(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)+")
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+# What `docker load` says: https://github.com/moby/moby, image/tarexport/load.go; an archive may have no name for its image.
 _LOADED = re.compile(r"^Loaded image(?: ID)?: (\S+)$", re.MULTILINE)
 _ARCHITECTURE = re.compile(r"[a-z0-9]+")
 
