@@ -139,7 +139,7 @@ def test_as_a_step_it_keeps_one_comment_over_two_pushes(image: str, tmp_path: Pa
         assert int(first.outputs["new_errors"]) >= 1
         assert first.outputs["comment_url"] == f"https://example.com/acme/model/pull/1#issuecomment-{min(github.comments)}"
         assert "eos-split-brain" in first.summary
-        assert any(a.level == "error" and a.properties["file"] == "tokenizer_config.json" for a in first.annotations), first.log
+        assert any(a.level == "error" and a.properties["file"] == "generation_config.json" for a in first.annotations), first.log
 
         whole = {"tokenizer_config.json": demo.tokenizer_config("<|im_end|>"), "README.md": demo.README}
         demo.commit(repo, "Name the end of a turn in the tokenizer as well, and claim nothing", whole)
