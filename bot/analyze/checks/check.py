@@ -65,7 +65,7 @@ class Loaded(msgspec.Struct, frozen=True):
     find: Callable[[Model], Iterable[Seen]] | None
     find_in_change: Callable[[Model, Model], Iterable[Seen]] | None
     find_in_claims: Callable[[tuple[Claim, ...]], Iterable[Seen]] | None
-    patch: Callable[[Model, Model, Finding], str] | None
+    patch: Callable[[Model, Model, Finding], str] | None = None
 
     def finding(self, seen: Seen, folder: str) -> Finding:
         """The whole finding."""
