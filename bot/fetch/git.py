@@ -45,7 +45,8 @@ class Repository:
 
     def environment(self, *, lazy: bool = False) -> dict[str, str]:
         """Return the environment of one git call, which holds no secret. `lazy` lets a partial clone bring missing objects."""
-        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        # In a hook of `git commit -a` or `git commit FILE` the index that will be committed is not that of the repository.
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "GIT_INDEX_FILE") if name in os.environ}
         fixed = {
             "LC_ALL": "C",
             "GIT_CONFIG_NOSYSTEM": "1",
