@@ -7,8 +7,10 @@ from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.edits import Put, diff
 from bot.analyze.model.folder import Model
 from bot.analyze.model.pipeline import pipeline
+from bot.analyze.model.tokens import tokens
 from bot.analyze.records import Finding
 from bot.analyze.wording import value
+from bot.answer import Known
 
 CHECK = Check(
     title="tokenizer.json pads every text",
@@ -39,6 +41,7 @@ def find(model: Model) -> Iterator[Seen]:
 
 
 def patch(base: Model, head: Model, finding: Finding) -> str:
-    """Write null."""
+    """Write null, if the file loads: one that does not may hide more."""
     del base, finding
-    return diff(head, {"tokenizer.json": [Put("/padding", None)]})
+    loads = isinstance(tokens(head), Known)
+    return diff(head, {"tokenizer.json": [Put("/padding", None)]}) if loads else ""

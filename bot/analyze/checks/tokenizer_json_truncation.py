@@ -7,8 +7,10 @@ from bot.analyze.checks.check import Check, Seen
 from bot.analyze.model.edits import Put, diff
 from bot.analyze.model.folder import Model
 from bot.analyze.model.pipeline import pipeline
+from bot.analyze.model.tokens import tokens
 from bot.analyze.records import Finding
 from bot.analyze.wording import value
+from bot.answer import Known
 
 # Keys of config.json that say how many positions a model has, the most common first.
 _LENGTHS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length")
@@ -51,6 +53,7 @@ def _length(model: Model) -> int | None:
 
 
 def patch(base: Model, head: Model, finding: Finding) -> str:
-    """Write null."""
+    """Write null, if the file loads: one that does not may hide more."""
     del base, finding
-    return diff(head, {"tokenizer.json": [Put("/truncation", None)]})
+    loads = isinstance(tokens(head), Known)
+    return diff(head, {"tokenizer.json": [Put("/truncation", None)]}) if loads else ""
