@@ -62,6 +62,8 @@ def from_file(content: bytes, source: str = FILE) -> Layer:
         raise UsageError(f"{source}:{error.line}: {error}") from None
     except yaml.YAMLError as error:
         _refuse(source, error)
+    except (ValueError, OverflowError) as error:  # an escape beyond the last letter there is
+        raise UsageError(f"{source}: not YAML: {error}") from None
     if chosen is None:  # an empty file chooses nothing
         return Layer(source, {})
     if not isinstance(chosen, dict):
@@ -95,6 +97,8 @@ class _Reader:
                 found.append(self.plain(each, (*path, number)))
             return found
         text = cast("str", node.value)
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise _WrongError(f"{shown(text)} holds half a letter; write the letter itself", line)
         kind = node.tag.removeprefix(_PREFIX)
         return _BOOLEANS.get(text.lower(), text) if kind == "bool" else None if kind == "null" else text
 
