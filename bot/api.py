@@ -21,6 +21,37 @@ FAULTS = (GithubException, RequestException, RuntimeError)
 """What the client raises: for an answer, for no answer, and where it refuses to follow a redirection to another host."""
 
 
+ELSEWHERE = (302, 303, 307, 308)
+"""Statuses that send us on, and that PyGithub takes for an answer (2.10.0, Requester.py, __requestRaw: it looks at 301, within its host)."""
+
+
+class ElsewhereError(ResponseError):
+    """GitHub sent us on to another address."""
+
+
+class Here(Retry):
+    """Refuses to be sent on, so that nobody else sees the token and nothing is read out of an answer that says where to go."""
+
+    def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:  # noqa: FBT001, FBT002 - urllib3's own
+        """Say whether `increment` is to decide about an answer."""
+        return status_code in ELSEWHERE or super().is_retry(method, status_code, has_retry_after)
+
+    def increment(
+        self,
+        method: str | None = None,
+        url: str | None = None,
+        response: Any = None,
+        error: Exception | None = None,
+        _pool: Any = None,
+        _stacktrace: TracebackType | None = None,
+    ) -> Retry:
+        """Count one more attempt. Raises MaxRetryError when this was one too many, or the answer is to go elsewhere."""
+        if response is not None and response.status in ELSEWHERE:
+            reason = f"GitHub sent us on to another address ({response.status}), which is not followed"
+            raise MaxRetryError(_pool, str(url), ElsewhereError(reason))
+        return super().increment(method, url, response, error, _pool, _stacktrace)
+
+
 @dataclass
 class Budget:
     """Seconds that a run may still spend on waiting for GitHub, so that it ends within the time that a job has."""
@@ -28,7 +59,7 @@ class Budget:
     left: float = 240
 
 
-class Patience(GithubRetry):
+class Patience(Here, GithubRetry):
     """Tries again on faults and rate limits as long as the budget, which all requests of a run share, is not spent.
 
     PyGithub's own class repeats no PATCH; ours sets a text, so that doing it twice does no harm. A 429 without a time waits for
@@ -94,7 +125,7 @@ def connect(url: str, token: str, *, retry: Retry | None, between_requests: floa
         timeout=TIMEOUT,
         per_page=100,
         user_agent="model-repo-drift",
-        retry=retry,
+        retry=Here(0, read=False) if retry is None else retry,
         seconds_between_requests=between_requests,
         seconds_between_writes=between_writes,
     )
@@ -123,6 +154,8 @@ def why(fault: Exception) -> str:
         if fault.status == 401:
             return "GitHub does not accept the token (401)"
         return f"GitHub answered {fault.status} {fault.message or ''}".strip()
+    if isinstance(fault, RetryError) and isinstance(_met(fault), ElsewhereError):
+        return str(_met(fault))
     if isinstance(fault, RetryError):
         return f"GitHub could not be used, although it was asked again and again{_last(fault)}"
     if isinstance(fault, RequestException):
@@ -132,5 +165,9 @@ def why(fault: Exception) -> str:
 
 def _last(fault: RetryError) -> str:
     """What the last attempt met, where the client says it: its own text holds the whole address."""
-    met = getattr(fault.args[0], "reason", None) if fault.args else None
+    met = _met(fault)
     return f" ({met})" if isinstance(met, ResponseError) else ""
+
+
+def _met(fault: RetryError) -> object:
+    return getattr(fault.args[0], "reason", None) if fault.args else None
