@@ -40,11 +40,11 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "bot.settings_change",
     ),  # head's settings are read where head is
     ("bot.analyze.__main__",),
-    ("bot.api",),  # how GitHub is opened, for fetch and publish
+    ("bot.api", "bot.hub", "bot.hub_client"),  # how GitHub and the Hub are opened, for fetch and publish
     ("bot.publish",),
     ("bot",),  # the ones who ask
 )
-FETCH_MAY_IMPORT = ("bot.fetch", "bot.place", "bot.answer", "bot.errors", "bot.probe", "bot.snapshot", "bot.api")
+FETCH_MAY_IMPORT = ("bot.fetch", "bot.place", "bot.answer", "bot.errors", "bot.probe", "bot.snapshot", "bot.api", "bot.hub", "bot.hub_client")
 NO_NETWORK_IN_ANALYZE = ("github", "huggingface_hub", "requests", "httpx", "httpx2", "urllib.request", "socket", "http")
 NO_PARSER_OUTSIDE_ANALYZE = ("jinja2", "tokenizers", "transformers", "markdown_it", "yaml")
 ENVIRONMENT = ("environ", "environb", "getenv", "getenvb")

@@ -107,20 +107,24 @@ class FolderSource:
             return file
         if file.kind == "symlink":
             target = os.fsencode(file.target)
-            return _with_oid(file, self._identity(len(target), [target]))
+            return _with_oid(file, self._identity(file.path, len(target), [target]))
         size = file.size or 0
         if not wanted and size > SMALL and not self._as_large(file):
             return _with_oid(file, f"size:{size}")
         try:
             with self._open(file) as blocks:
-                return _with_oid(file, self._identity(size, blocks))
+                return _with_oid(file, self._identity(file.path, size, blocks))
         except UnreadError as reason:
             return File(file.path, file.kind, size=file.size, unread=str(reason))
 
-    def _identity(self, size: int, blocks: Iterable[bytes]) -> str:
-        """Return the sha256 of `size` bytes, or what git calls them, the SHA-1 of a header and the bytes. Raises UnreadError when they are not as many."""
+    def _identity(self, path: str, size: int, blocks: Iterable[bytes]) -> str:
+        """Return the sha256 of `size` bytes, or what git calls them, the SHA-1 of a header and the bytes. Raises UnreadError when they are not as many.
+
+        Of a file that the other revision identifies by its sha256, as the Hub does where Git LFS keeps the content, it is that as well.
+        """
         digest, seen = hashlib.sha256(), 0
-        if self._other is not None:
+        other = self._others.get(path)
+        if self._other is not None and (other is None or len(other.oid) != len(digest.hexdigest())):
             digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
         for block in blocks:
             digest.update(block)

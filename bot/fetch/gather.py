@@ -10,12 +10,15 @@ from bot.fetch.folder import FolderSource
 from bot.fetch.history import History, NoHistory
 from bot.fetch.history_file import FileHistory
 from bot.fetch.history_git import GitHistory
+from bot.fetch.hub import HubSource
+from bot.fetch.hub_history import history_of
 from bot.fetch.messages import commit_messages
 from bot.fetch.revision import open_pair, open_revision, open_staged
 from bot.fetch.selection import select
 from bot.fetch.settings import settings_change
 from bot.fetch.source import Nothing, Source
 from bot.fetch.tree import GitSource
+from bot.hub import Access
 from bot.probe import Probe
 from bot.snapshot import Exchange, Level, Task, Text
 
@@ -38,20 +41,21 @@ def gather(
     whole: bool = False,
     folders: Sequence[str] = (),
     severity: Mapping[str, Level] | None = None,
+    hub: Access | None = None,
 ) -> Exchange:
     """Fetch what analysis needs of two revisions into `folder`, and return what stands in its `exchange.json`.
 
     `base` and `head` are revisions as `open_pair` takes them, or sources that are open already; they are closed in
     any case. With `staged` they are not looked at: HEAD of `repo` is compared with its index. `history` is a file of
     refs, or a history, that is used instead of the clone's own. To `texts` the commit messages between two git revisions are added.
-    `repository` is "owner/name"; by default it is read from the origin remote. `task`, `engines`, `engines_after`, `probes` and `tokens` are handed on; with `engines_after`, or with `whole`, folders that
+    `repository` is "owner/name"; by default it is read from the origin remote, or is that on the Hub. `hub` is how the Hub is asked. `task`, `engines`, `engines_after`, `probes` and `tokens` are handed on; with `engines_after`, or with `whole`, folders that
     do not differ are taken as well. `folders` are globs of the model folders to look at, none for all; `severity` is handed on. Raises UsageError or CannotLookError.
     """
     with ExitStack() as stack:
         for given in (base, head):
             if not isinstance(given, str):
                 stack.callback(given.close)
-        before, after = open_staged(repo) if staged else _open(base, head, repo)
+        before, after = open_staged(repo) if staged else _open(base, head, repo, hub)
         stack.callback(before.close)
         stack.callback(after.close)
         for source, other in ((before, after), (after, before)):
@@ -68,7 +72,7 @@ def gather(
             [*texts, *(text for text in messages if text.path not in known)],
             documents(folder, *snapshots),
             _history(before, after, history),
-            repository=repository or (repository_name(clone) if clone else ""),
+            repository=repository or (repository_name(clone) if clone else _on_hub(before, after)),
             left_out=left_out,
         )
         exchange = Exchange(
@@ -87,17 +91,24 @@ def gather(
         return exchange
 
 
-def _open(base: str | Source, head: str | Source, repo: Path) -> tuple[Source, Source]:
+def _open(base: str | Source, head: str | Source, repo: Path, hub: Access | None) -> tuple[Source, Source]:
     if isinstance(base, str) and isinstance(head, str):
-        return open_pair(base, head, repo)
-    before = open_revision(base, repo) if isinstance(base, str) else base
-    return before, open_revision(head, repo) if isinstance(head, str) else head
+        return open_pair(base, head, repo, hub)
+    before = open_revision(base, repo, hub) if isinstance(base, str) else base
+    return before, open_revision(head, repo, hub) if isinstance(head, str) else head
+
+
+def _on_hub(base: Source, head: Source) -> str:
+    """The repository on the Hub that one of the sides is from, "" for none."""
+    return next((source.asked.repository for source in (head, base) if isinstance(source, HubSource)), "")
 
 
 def _messages(base: Source, head: Source) -> tuple[tuple[Text, ...], tuple[str, ...]]:
     """Return the commit messages between two commits of one repository, and what of them was left out."""
     if isinstance(base, GitSource) and isinstance(head, GitSource) and base.sha and head.sha:
         return commit_messages(head.repository, base.sha, head.sha)
+    if isinstance(head, HubSource):
+        return head.messages, head.left_out
     return (), ()
 
 
@@ -111,6 +122,10 @@ def _history(base: Source, head: Source, given: Path | History | None) -> Histor
         return GitHistory(head.repository, branch.tip, head.tip, branch.name)
     if isinstance(base, GitSource):
         return GitHistory(base.repository, base.tip, base.tip, base.name)
+    if isinstance(head, HubSource):
+        return history_of(base if isinstance(base, HubSource) else head, head)
+    if isinstance(base, HubSource):
+        return history_of(base, base)
     return NoHistory("there is no clone to look in; --history FILE gives refs and commits")
 
 

@@ -5,23 +5,33 @@ from pathlib import Path
 from bot.errors import UsageError
 from bot.fetch.folder import FolderSource
 from bot.fetch.git import FULL, Repository
+from bot.fetch.hub import PREFIX as HUB
+from bot.fetch.hub import open_hub, open_hub_pair
 from bot.fetch.source import Source
 from bot.fetch.tree import GitSource, IndexSource
+from bot.hub import Access
 
 GIT = "git:"
-HUB = "hub:"
 SHORT = 7  # digits of a commit in a label
 
 
-def open_pair(base: str, head: str, repo: Path) -> tuple[Source, Source]:
-    """Open base and head: each a folder or `git:<revision>` of the repository at `repo`.
+def open_pair(base: str, head: str, repo: Path, hub: Access | None = None) -> tuple[Source, Source]:
+    """Open base and head: each a folder, `git:<revision>` of the repository at `repo`, or `hub:<repository>@<revision>`.
 
-    Between two git revisions the base is their merge base, so that what others did meanwhile is not held against head;
-    when head lies behind base, base is taken as it stands. Raises UsageError or CannotLookError.
+    Between two revisions of one repository the base is their merge base, so that what others did meanwhile is not held against head;
+    when head lies behind base, base is taken as it stands. `hub` is by default asked without a token.
+    Raises UsageError or CannotLookError.
     """
     if base.startswith(GIT) and head.startswith(GIT):
         return _git_pair(Repository(repo), base.removeprefix(GIT), head.removeprefix(GIT))
-    return open_revision(base, repo), open_revision(head, repo)
+    access = hub or Access()
+    if base.startswith(HUB) and head.startswith(HUB):
+        return open_hub_pair(base, head, access)
+    clone = base.startswith(GIT) or head.startswith(GIT)  # what Git LFS keeps is a pointer there
+    before, after = (
+        open_hub(each, access, pointers=clone) if each.startswith(HUB) else open_revision(each, repo) for each in (base, head)
+    )
+    return before, after
 
 
 def open_staged(repo: Path) -> tuple[Source, Source]:
@@ -31,16 +41,16 @@ def open_staged(repo: Path) -> tuple[Source, Source]:
     return GitSource(repository, "HEAD", head), IndexSource(repository, head)
 
 
-def open_revision(revision: str, repo: Path) -> Source:
+def open_revision(revision: str, repo: Path, hub: Access | None = None) -> Source:
     """Open one revision as it stands. Raises UsageError or CannotLookError."""
     if revision.startswith(HUB):
-        raise UsageError(f"not supported yet: {revision}; download the repository and give its folder")
+        return open_hub(revision, hub or Access())
     if revision.startswith(GIT):
         repository = Repository(repo)
         name = revision.removeprefix(GIT)
         return GitSource(repository, name, repository.commit(name), label=_called(name))
     if not revision or "\0" in revision:
-        raise UsageError(f"{revision!r}: a folder or git:<revision> is needed")
+        raise UsageError(f"{revision!r}: a folder, git:<revision> or hub:<organization>/<name>@<revision> is needed")
     return FolderSource(Path(revision))
 
 

@@ -1,0 +1,79 @@
+"""Contents of the Hub that were brought before, on disk, each by its hash."""
+
+import hashlib
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+LARGEST = 2 << 30  # bytes of all contents
+SHA256 = 64  # digits
+
+
+def fits(oid: str, content: bytes) -> bool:
+    """Say whether a content is what its id says: the id of a git blob (40 digits), or the sha256 of what Git LFS keeps (64)."""
+    if len(oid) == SHA256:
+        return hashlib.sha256(content).hexdigest() == oid
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest() == oid
+
+
+class ContentCache:
+    """A folder of contents, which several processes may share; None keeps nothing. Whatever is wrong with it, it is only slower.
+
+    What is read is held to its id again. The folder is for its owner alone: contents may come from private repositories.
+    """
+
+    def __init__(self, folder: Path | None, largest: int = LARGEST) -> None:
+        self._folder = folder
+        self._largest = largest
+        self._added = False
+
+    def get(self, oid: str) -> bytes | None:
+        """Return a content, None where it is not here or damaged."""
+        if self._folder is None:
+            return None
+        path = self._folder / oid[:2] / oid
+        try:
+            content = path.read_bytes()
+            if not fits(oid, content):
+                path.unlink()
+                return None
+            os.utime(path)  # so that what is used stays longest
+        except OSError:
+            return None
+        return content
+
+    def put(self, oid: str, content: bytes) -> None:
+        """Keep a content that fits its id: whole, or not at all."""
+        if self._folder is None:
+            return
+        with suppress(OSError):  # a full or foreign disk: the next run asks again
+            where = self._folder / oid[:2]
+            where.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor, name = tempfile.mkstemp(dir=where, prefix=".new-")
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(content)
+                Path(name).replace(where / oid)
+            except OSError:
+                Path(name).unlink()
+                raise
+            self._added = True
+
+    def prune(self) -> None:
+        """Take out what was not used for longest until the rest is small enough; asks the disk only when something was added."""
+        if self._folder is None or not self._added:
+            return
+        found: list[tuple[float, int, Path]] = []
+        for path in self._folder.glob("??/*"):
+            with suppress(OSError):  # another process took it out
+                about = path.stat()
+                found.append((about.st_mtime, about.st_size, path))
+        total = sum(size for _, size, _ in found)
+        for _, size, path in sorted(found):
+            if total <= self._largest:
+                break
+            with suppress(OSError):
+                path.unlink()
+                total -= size
+        self._added = False
