@@ -17,8 +17,8 @@ from urllib3.exceptions import TimeoutError as HTTPTimeout
 TIMEOUT = 30
 """Seconds that one answer may take."""
 
-FAULTS = (GithubException, RequestException, RuntimeError)
-"""What the client raises: for an answer, for no answer, and where it refuses to follow a redirection to another host."""
+FAULTS = (GithubException, RequestException, RuntimeError, AssertionError)
+"""What the client raises: for an answer, for no answer, and where it refuses a redirection or a link to another host."""
 
 
 ELSEWHERE = (302, 303, 307, 308)
@@ -154,6 +154,8 @@ def why(fault: Exception) -> str:
         if fault.status == 401:
             return "GitHub does not accept the token (401)"
         return f"GitHub answered {fault.status} {fault.message or ''}".strip()
+    if isinstance(fault, AssertionError):
+        return "GitHub names an address that is not its own"
     if isinstance(fault, RetryError) and isinstance(_met(fault), ElsewhereError):
         return str(_met(fault))
     if isinstance(fault, RetryError):

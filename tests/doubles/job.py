@@ -43,6 +43,7 @@ class Job:
     github: GitHubDouble
     compare: Compare
     exit_status: ExitStatus
+    server_url: str = "https://example.com"
 
     def pull_request(self, action: str = "synchronize", name: str = "pull_request", *, token: str = TOKEN, **inputs: str) -> Step:
         """Run for the pull request as it is now."""
@@ -79,7 +80,7 @@ class Job:
             "GITHUB_OUTPUT": str(output),
             "GITHUB_REF": ref,
             "GITHUB_REPOSITORY": self.github.repository,
-            "GITHUB_SERVER_URL": "https://example.com",
+            "GITHUB_SERVER_URL": self.server_url,
             "GITHUB_SHA": sha,
             "GITHUB_STEP_SUMMARY": str(summary),
             "GITHUB_WORKSPACE": str(self.workspace),
