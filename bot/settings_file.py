@@ -83,7 +83,7 @@ class _Reader:
         line = node.start_mark.line + 1
         self._left -= 1
         if self._left < 0:
-            raise _WrongError(f"aliases make more than {MOST_VALUES:,} values", line)
+            raise _WrongError(f"holds more than {MOST_VALUES:,} values, those of aliases counted each time", line)
         if len(path) > DEEPEST:
             raise _WrongError("an alias stands inside of what it repeats", line)
         if node.tag.removeprefix(_PREFIX) not in ("str", "bool", "null", "seq", "map"):
