@@ -15,7 +15,10 @@ from bot.analyze.records import Comparison, Prove, PullRequest
 from bot.deliver import NOT_JUDGED, Delivery, deliver
 from bot.errors import CannotLookError, UsageError
 from bot.event import Asked, Job, job
+from bot.fetch.history import History
+from bot.fetch.lfs_server import LfsServer
 from bot.fetch.source import Source
+from bot.policy import Policy
 from bot.publish import github, stored
 from bot.publish.escape import prose
 from bot.publish.links import Links
@@ -41,8 +44,10 @@ class Compare(Protocol):
         repo: Path,
         texts: tuple[Text, ...] = (),
         repository: str = "",
+        history: History | None = None,
         engines: tuple[str, ...] = (),
         prove: Prove = "auto",
+        policy: Policy = run.EVERYTHING,
     ) -> Comparison:
         """Return the comparison."""
         ...
@@ -181,9 +186,12 @@ def _publish(given: Environment, asked: str, hub: Github | None, runner: Runner)
 def _judge(
     given: Environment, todo: Job, remote: Repository | github.Posted, runner: Runner, compare: Compare, exit_status: ExitStatus
 ) -> int:
-    opened = sides(todo, given.workspace, remote if isinstance(remote, Repository) else None)
+    lfs = LfsServer(given.server_url, todo.repository, given.token) if given.token else None
+    opened = sides(todo, given.workspace, remote if isinstance(remote, Repository) else None, lfs)
     chosen = _settings(given, opened)
     places = stored.spots(given.workspace, given.inputs.get("report", "").strip(), given.output, given.temp)
+    sarif = given.inputs.get("sarif", "").strip()
+    sarif_file = stored.inside(given.workspace, "sarif", sarif) if sarif else None
     texts = _texts(todo, opened)
     try:
         engines = run.engines_of(chosen.engines)
@@ -195,15 +203,18 @@ def _judge(
         repo=given.workspace,
         texts=texts,
         repository=todo.repository,
+        history=opened.history,
         engines=engines,
         prove=chosen.prove,
+        policy=chosen.policy(),
     )
     if todo.kind == "pull-request":
         about = PullRequest(repository=todo.repository, number=todo.number, head=todo.head)
         comparison = msgspec.structs.replace(comparison, pull_request=about)
     links = Links(given.server_url, todo.repository, comparison.base.sha, comparison.head.sha)
-    deliver(comparison, Delivery(runner, remote, links, chosen, places))
-    return exit_status(comparison, chosen.fail_on)
+    status = exit_status(comparison, chosen.fail_on)
+    deliver(comparison, Delivery(runner, remote, links, chosen, failed=status != 0, report=places, sarif=sarif_file))
+    return status
 
 
 def _inputs(given: Environment) -> Layer:

@@ -1,12 +1,13 @@
-"""What becomes of a comparison on GitHub: the report, the job summary, annotations, one comment, and the outputs of the step."""
+"""What becomes of a comparison on GitHub: files, the job summary, annotations, one comment, a check run, suggestions, and the outputs of the step."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from github.Repository import Repository
 
-from bot.analyze.records import SEVERITIES, Comparison
-from bot.publish import github, stored
+from bot.analyze.records import SEVERITIES, Comparison, PullRequest
+from bot.publish import check_run, github, sarif, stored, suggestions
 from bot.publish.annotations import annotations
 from bot.publish.comment import comment, should_create
 from bot.publish.links import Links
@@ -21,25 +22,32 @@ NOT_JUDGED = {"verdict": "not-judged", "new_errors": "0", "report_path": "", "co
 
 @dataclass(frozen=True)
 class Delivery:
-    """Where a comparison goes. `remote` is the repository, or why it cannot be had; `report` the files that may hold the report, best first."""
+    """Where a comparison goes.
+
+    `remote` is the repository, or why it cannot be had; `failed` whether the findings fail the run. `report` are the files that may hold
+    the report, best first; `sarif` is the file for code scanning, None where none is wanted.
+    """
 
     runner: Runner
     remote: Repository | github.Posted
     links: Links
     settings: Settings
-    report: Sequence[stored.Spot]
+    failed: bool
+    report: Sequence[stored.Spot] = ()
+    sarif: Path | None = None
 
 
 def deliver(comparison: Comparison, to: Delivery) -> None:
     """Bring a comparison to everybody who waits for it. What GitHub refuses is told in a notice, and loses nothing."""
     runner = to.runner
-    report_path = _store(comparison, to.report, runner)
+    report_path = _store(comparison, to, runner)
     runner.summarise(summary(comparison, to.links))
     for line in annotations(comparison):
         runner.say(line)
     posted = _comment(comparison, to)
-    if posted.notice:
-        runner.tell("notice", posted.notice)
+    for notice in dict.fromkeys(each.notice for each in (posted, _check_run(comparison, to), _suggestions(comparison, to))):
+        if notice:
+            runner.tell("notice", notice)
     worst = next((severity for severity in SEVERITIES if getattr(comparison.verdict.new, severity)), "none")
     runner.set_outputs(
         {
@@ -65,15 +73,40 @@ def _comment(comparison: Comparison, to: Delivery) -> github.Posted:
             return None
         return comment(comparison, links=to.links, comment_id=chosen.comment_id, previous=previous)
 
-    target = github.Target(to.remote, about.number, about.head, chosen.comment_id, chosen.comment_authors)
-    return github.publish(target, text)
+    return github.publish(_target(to.remote, about, chosen), text)
 
 
-def _store(comparison: Comparison, places: Sequence[stored.Spot], runner: Runner) -> str:
-    if not places:
-        return ""
+def _target(remote: Repository, about: PullRequest, chosen: Settings) -> github.Target:
+    return github.Target(remote, about.number, about.head, chosen.comment_id, chosen.comment_authors)
+
+
+def _check_run(comparison: Comparison, to: Delivery) -> github.Posted:
+    head = comparison.head.sha
+    if not to.settings.check_run or head is None:
+        return github.Posted("not needed")
+    if isinstance(to.remote, github.Posted):
+        return to.remote
+    target = check_run.Target(to.remote, head, comment_id=to.settings.comment_id)
+    return check_run.publish(target, comparison, to.links, failed=to.failed)
+
+
+def _suggestions(comparison: Comparison, to: Delivery) -> github.Posted:
+    about = comparison.pull_request
+    if not to.settings.suggest or about is None:
+        return github.Posted("not needed")
+    return (
+        to.remote
+        if isinstance(to.remote, github.Posted)
+        else suggestions.publish(_target(to.remote, about, to.settings), comparison)
+    )
+
+
+def _store(comparison: Comparison, to: Delivery, runner: Runner) -> str:
+    """Write the files that were asked for, and return the name of the report for later steps; one that cannot be written is told."""
     try:
-        return stored.store(comparison, places)
+        if to.sarif is not None:
+            stored.write(to.sarif, sarif.encode(comparison, for_upload=True))
+        return stored.store(comparison, to.report) if to.report else ""
     except OSError as error:
         runner.tell("warning", f"The report could not be stored: {error}")
         return ""

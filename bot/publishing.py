@@ -13,6 +13,7 @@ from bot.publish import github
 from bot.publish.links import Links
 from bot.publish.received import receive
 from bot.publish.runner import Runner
+from bot.run import exit_status
 from bot.settings import Layer, Settings
 from bot.settings_file import from_file
 from bot.sides import settings_at
@@ -29,7 +30,7 @@ def publish(
     inputs: Layer,
     runner: Runner,
 ) -> int:
-    """Publish the report in the file `asked` of the run `of`, and return the exit status, 0: the run itself judged.
+    """Publish the report in the file `asked` of the run `of`, and return the exit status, 0: it is the run itself that fails.
 
     Raises UsageError for a file that is no report, or one of another pull request than the run's.
     """
@@ -43,7 +44,7 @@ def publish(
             told = str(fault) if isinstance(fault, CannotLookError) else why(fault)
             remote = github.Posted("refused", notice=f"The comment could not be written: {told}. The job summary has the report.")
     links = Links(server_url, of.repository, comparison.base.sha, comparison.head.sha, of.run)
-    deliver(comparison, Delivery(runner, remote, links, chosen, ()))
+    deliver(comparison, Delivery(runner, remote, links, chosen, failed=exit_status(comparison, chosen.fail_on) != 0))
     return 0
 
 

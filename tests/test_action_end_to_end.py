@@ -72,7 +72,7 @@ def test_a_fork_with_a_token_that_may_only_read(tmp_path: Path, fail_on: str, st
         assert "pull-requests: write" in step.told("notice")[0]
         assert step.summary.startswith("### ")
         assert "generation_config.json" in step.summary
-        assert any(line.startswith("::error file=tokenizer_config.json,line=3,") for line in step.lines)
+        assert any(line.startswith("::error file=generation_config.json,line=2,") for line in step.lines)
         assert fingerprints(step)
         assert github.comments == {}
         assert github.violations == []

@@ -43,7 +43,7 @@ def store(comparison: Comparison, places: Sequence[Spot]) -> str:
     reasons: list[OSError] = []
     for place in places:
         try:
-            _write(place.path, content)
+            write(place.path, content)
         except OSError as error:
             reasons.append(error)
         else:
@@ -61,7 +61,7 @@ def inside(workspace: Path, option: str, asked: str) -> Path:
     return path
 
 
-def _write(path: Path, content: bytes) -> None:
+def write(path: Path, content: bytes) -> None:
     """Write, but never through a symbolic link: the checkout is the pull request's, and so are its links."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
     with os.fdopen(handle, "wb") as file:

@@ -7,8 +7,11 @@ from pathlib import Path
 
 from bot.analyze.records import Comparison, Finding, ModelChange, Prove, Side
 from bot.fetch.gather import gather
+from bot.fetch.history import History
 from bot.fetch.source import Source
 from bot.place import Place
+from bot.policy import Policy
+from bot.run import EVERYTHING
 from bot.settings import FailOn
 from bot.snapshot import Exchange, Snapshot, Text
 from tests.comparisons import comparison
@@ -24,6 +27,7 @@ class SmallCompare:
     exchange: Exchange | None = None
     engines: tuple[str, ...] = ()
     prove: Prove = "auto"
+    policy: Policy = EVERYTHING
 
     def __call__(
         self,
@@ -33,13 +37,15 @@ class SmallCompare:
         repo: Path,
         texts: tuple[Text, ...] = (),
         repository: str = "",
+        history: History | None = None,
         engines: tuple[str, ...] = (),
         prove: Prove = "auto",
+        policy: Policy = EVERYTHING,
     ) -> Comparison:
-        self.engines, self.prove = engines, prove
+        self.engines, self.prove, self.policy = engines, prove, policy
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            found = gather(folder, base=base, head=head, repo=repo, texts=texts, repository=repository)
+            found = gather(folder, base=base, head=head, repo=repo, texts=texts, repository=repository, history=history)
             self.exchange = found
             before, after = _finding(folder, found.base), _finding(folder, found.head)
         return comparison(

@@ -1,0 +1,155 @@
+"""What a job may ask for beside the comment: a check run, suggestions, SARIF, and settings that choose what is judged."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot import run
+from tests.doubles.github import GitHubDouble
+from tests.doubles.job import Job
+from tests.doubles.model_repository import ModelRepository
+from tests.doubles.small_compare import SmallCompare, exit_status
+from tests.repositories import GitRepository
+
+FILE = ".github/model-repo-drift.yml"
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> ModelRepository:
+    made = ModelRepository(tmp_path / "origin")
+    made.spoil()
+    return made
+
+
+@pytest.fixture
+def github(origin: ModelRepository) -> Iterator[GitHubDouble]:
+    with GitHubDouble(origin.path) as double:
+        yield double
+        assert double.violations == []
+
+
+@pytest.fixture
+def job(tmp_path: Path, origin: ModelRepository, github: GitHubDouble) -> Job:
+    return Job(tmp_path / "runner", origin.clone(tmp_path / "workspace").path, github, run.compare, run.exit_status)
+
+
+def settle(origin: ModelRepository, job: Job, content: str) -> None:
+    """Bring settings to base, as they are when the pull request is judged."""
+    origin.git("switch", "--quiet", "main")
+    origin.commit("Settle", {FILE: content})
+    origin.git("switch", "--quiet", "change")
+    GitRepository(job.workspace).git("fetch", "--quiet", "origin")
+
+
+def report(job: Job, path: str) -> Any:
+    return json.loads((job.workspace / path).read_bytes())
+
+
+def test_a_check_run_and_a_suggestion_are_written_once_for_a_head(
+    job: Job, origin: ModelRepository, github: GitHubDouble
+) -> None:
+    origin.git("switch", "--quiet", "main")
+    for branch, stops in (("main", [3, 2]), ("change", [2])):
+        origin.git("switch", "--quiet", "--force-create", branch)
+        origin.commit("List what stops", {"generation_config.json": json.dumps({"eos_token_id": stops}, indent=2)})
+    GitRepository(job.workspace).git("fetch", "--quiet", "--force", "origin")
+
+    for _ in range(2):
+        step = job.pull_request(prove="never", check_run="true", suggest="true")
+        assert (step.status, step.told("notice")) == (1, [])
+
+    (check,) = github.checks.runs.values()
+    assert (check["conclusion"], check["head_sha"]) == ("failure", github.git.sha("change"))
+    (suggested,) = github.reviews.comments.values()
+    assert (suggested["path"], suggested["commit_id"]) == ("generation_config.json", github.git.sha("change"))
+    assert "```suggestion" in suggested["body"]
+    assert len(github.comments) == 1
+
+
+def test_nothing_more_than_the_comment_is_written_unasked(job: Job, github: GitHubDouble) -> None:
+    job.pull_request(prove="never")
+
+    assert [line.split(" ")[0] for line in github.writes()] == ["POST"]
+
+
+def test_a_token_that_may_only_read_names_each_right_once(job: Job, github: GitHubDouble) -> None:
+    github.read_only = True
+
+    step = job.pull_request(prove="never", check_run="true", suggest="true")
+
+    told = step.told("notice")
+    assert step.status == 1
+    assert [sum(right in line for line in told) for right in ("checks: write", "The comment could not")] == [1, 1]
+    assert github.writes() != []
+
+
+def test_sarif_names_the_changed_line_of_a_pair(job: Job) -> None:
+    step = job.pull_request(prove="never", sarif="drift.sarif")
+
+    (found,) = report(job, "drift.sarif")["runs"]
+    new = [result for result in found["results"] if result["baselineState"] == "new"]
+    places = {result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in new}
+    assert step.status == 1
+    assert places == {"generation_config.json"}
+    assert {result["baselineState"] for result in found["results"]} <= {"new", "unchanged"}
+
+
+@pytest.mark.parametrize("path", ["../out.sarif", "no/such/folder.sarif", "a\nb"])
+def test_sarif_outside_of_the_workspace_is_refused(job: Job, github: GitHubDouble, path: str) -> None:
+    step = job.pull_request(sarif=path)
+
+    assert step.status == 2
+    assert step.told("error")[0].startswith("sarif = ")
+    assert github.writes() == []
+
+
+def test_a_finding_that_base_accepts_fails_nothing(job: Job, origin: ModelRepository) -> None:
+    accepted = [
+        {"check": check, "reason": "stops elsewhere on purpose"}
+        for check in ("turn-end-not-in-eos", "eos-split-brain", "config-generation-eos-disagree", "eos-meaning-changed")
+    ]
+    settle(origin, job, json.dumps({"suppress": accepted}))
+
+    step = job.pull_request(prove="never", report="report.json")
+
+    assert (step.status, step.outputs["new_errors"]) == (0, "0")
+    assert report(job, "report.json")["verdict"]["suppressed"] >= 1
+    assert "stops elsewhere on purpose" in step.summary
+
+
+def test_a_pull_request_cannot_silence_its_own_findings_but_is_seen_to_try(
+    job: Job, origin: ModelRepository, github: GitHubDouble
+) -> None:
+    head = {FILE: "severity:\n  turn-end-not-in-eos: off\n  eos-split-brain: off\nfail_on: never\n"}
+    origin.commit("Silence it", head)
+    GitRepository(job.workspace).git("fetch", "--quiet", "origin")
+
+    step = job.pull_request(prove="never")
+
+    assert step.status == 1
+    assert "adds" in github.bodies()[0]
+    assert FILE in github.bodies()[0]
+
+
+def test_inputs_win_over_the_file_and_reach_the_comparison(job: Job, origin: ModelRepository) -> None:
+    settle(origin, job, "severity:\n  eos-split-brain: off\n  double-bos: note\nfolders: ['models/*']\n")
+    small = SmallCompare()
+
+    Job(job.folder, job.workspace, job.github, small, exit_status).pull_request(severity="double-bos: error", folders=".")
+
+    assert small.policy.severity == {"double-bos": "error", "eos-split-brain": "off"}
+    assert small.policy.folders == (".",)
+
+
+def test_every_right_that_the_workflow_asks_for_is_needed(job: Job, github: GitHubDouble) -> None:
+    """Without the right to write the comment there is none; with a clone and that right alone everything works."""
+    job.pull_request(prove="never")
+    assert {line.split(" ")[1].split("?")[0].split("/")[4] for line in github.log if len(line.split("/")) > 4} <= {
+        "pulls",
+        "issues",
+    }
+    github.read_only = True
+    assert job.pull_request(prove="never").status == 1
