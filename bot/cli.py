@@ -69,6 +69,17 @@ def _action(_: argparse.Namespace) -> int:
     return act()
 
 
+def _publish(given: argparse.Namespace) -> int:
+    """Publish the report of another run, in a GitHub job that is started by a workflow_run event."""
+    from bot.action import main as act  # noqa: PLC0415 - as above
+
+    return act(report=given.report)
+
+
+def _publish_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("report", metavar="FILE", help="the report, below the workspace; it is taken for a stranger's")
+
+
 def _no_options(_: argparse.ArgumentParser) -> None:
     pass
 
@@ -82,6 +93,7 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[argpars
     "init": (initialize, init_options),
     "explain": (_explain, _explain_options),
     "action": (_action, _no_options),
+    "publish": (_publish, _publish_options),
 }
 
 

@@ -34,10 +34,12 @@ def shown_as(comparison: Comparison, view: str, *, verbose: bool, color: bool) -
     """A comparison in one of its formats."""
     if view == "json":
         return as_json(comparison)
-    from bot.publish import comment, links, summary, text  # noqa: PLC0415 - start-up is most of a comparison's time
+    from bot.publish import comment, links, sarif, summary, text  # noqa: PLC0415 - start-up is most of a comparison's time
 
     if view == "markdown":
         return comment.comment(comparison, links=links.Links())
+    if view == "sarif":
+        return sarif.encode(comparison).decode() + "\n"
     if view == "summary":
         return summary.summary(comparison, links.Links())
     return text.text(comparison, color=color, verbose=verbose)

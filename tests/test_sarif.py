@@ -4,7 +4,10 @@ import gzip
 import json
 import random
 import re
+import subprocess
+import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -261,3 +264,27 @@ def messages(value: Any) -> list[str]:
         return []
     own = [value["text"]] if "text" in value else []
     return own + [said for name, inner in value.items() if name != "insertedContent" for said in messages(inner)]
+
+
+def test_the_command_line_writes_it(tmp_path: Path) -> None:
+    for side, stop in (("base", 5), ("head", 6)):
+        folder = tmp_path / side
+        folder.mkdir()
+        tokens = {"5": {"content": "[EOS]", "special": True}, "6": {"content": "<|im_end|>", "special": True}}
+        tokenizer = {"eos_token": "[EOS]", "added_tokens_decoder": tokens}
+        (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer), encoding="utf-8")
+        (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": stop}), encoding="utf-8")
+    command = [
+        Path(sys.executable).with_name("model-repo-drift"),
+        "compare",
+        tmp_path / "base",
+        tmp_path / "head",
+        "--format",
+        "sarif",
+    ]
+
+    done = subprocess.run(command, check=False, capture_output=True)
+
+    assert done.returncode == 1, done.stderr
+    (found,) = json.loads(done.stdout)["runs"]
+    assert {result["ruleId"] for result in found["results"] if result["baselineState"] == "new"} >= {"eos-split-brain"}
