@@ -1,22 +1,25 @@
 """The commands that describe a revision: inspect, predict, render, with their options."""
 
 import argparse
+import os
 from pathlib import Path
 
 import msgspec
 
 from bot.cli_output import as_json, is_colored, write
 from bot.errors import UsageError
+from bot.hub import access
 from bot.probe import read_messages
 from bot.run import inspect, predict, render
 
+REVISION = "a folder, git:<revision> of the clone given by --repo, or hub:<organization>/<name>@<revision> of the Hugging Face Hub (by default its main; HF_TOKEN for what is private)"
 ENGINE = "an engine, or NAME>=VERSION for a range, or all; may be repeated"
 ENGINES = f"{ENGINE} (default: the newest version of each)"
 
 
 def inspect_revision(given: argparse.Namespace) -> int:
     """Describe one revision: its tokens, stop ids, templates, quantization, code, each value with its place."""
-    inspection = inspect(given.revision, repo=given.repo)
+    inspection = inspect(given.revision, repo=given.repo, hub=access(os.environ))
     if given.format == "json":
         shown = as_json(inspection)
     else:
@@ -30,7 +33,7 @@ def inspect_revision(given: argparse.Namespace) -> int:
 def revision_options(parser: argparse.ArgumentParser) -> None:
     """The options of every command about one revision."""
     add = parser.add_argument
-    add("revision", metavar="REVISION", help="a folder, or git:<revision> of the clone given by --repo")
+    add("revision", metavar="REVISION", help=REVISION)
     add("--repo", metavar="DIR", type=Path, default=Path(), help="the clone; nothing is checked out (default: this folder)")
     add("--format", choices=("text", "json"), default="text", help="(default: text)")
     add("--output", metavar="FILE", type=Path, help="write to this file instead of standard output")
@@ -42,7 +45,8 @@ def predict_revisions(given: argparse.Namespace) -> int:
     from bot.analyze.engines.choice import choose, newest  # noqa: PLC0415 - only this command needs them here
 
     chosen = choose(given.engine) if given.engine else newest()
-    parts = tuple(predict(given.revisions, repo=given.repo, engines=tuple(each.name for each in chosen)))
+    names = tuple(each.name for each in chosen)
+    parts = tuple(predict(given.revisions, repo=given.repo, engines=names, hub=access(os.environ)))
     rows = tuple(row for part in parts for row in part.rows)
     if given.format == "jsonl":
         shown = "".join(msgspec.json.encode({"folder": row.folder, **row.prediction}).decode() + "\n" for row in rows)
@@ -61,7 +65,7 @@ def predict_revisions(given: argparse.Namespace) -> int:
 def predict_options(parser: argparse.ArgumentParser) -> None:
     """The options of predict."""
     add = parser.add_argument
-    add("revisions", metavar="REVISION", nargs="+", help="a model folder, or git:<revision> of the clone given by --repo")
+    add("revisions", metavar="REVISION", nargs="+", help=REVISION)
     add("--repo", metavar="DIR", type=Path, default=Path(), help="the clone; nothing is checked out (default: this folder)")
     add("--engine", metavar="NAME[@VERSION]", action="append", default=[], help=ENGINES)
     add("--format", choices=("text", "json", "jsonl"), default="text", help="(default: text)")
@@ -78,7 +82,9 @@ def render_revision(given: argparse.Namespace) -> int:
         raise UsageError("--messages brings a conversation of its own; leave --probe out")
     probes = picked(given.probe) if given.messages is None else (read_messages(given.messages),)
     engines = tuple(each.name for each in rendering(given.engine))
-    renderings = render(given.revision, repo=given.repo, probes=probes, engines=engines, tokens=given.tokens)
+    renderings = render(
+        given.revision, repo=given.repo, probes=probes, engines=engines, tokens=given.tokens, hub=access(os.environ)
+    )
     if given.format == "json":
         shown = as_json(renderings)
     else:

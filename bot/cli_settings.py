@@ -7,6 +7,8 @@ from typing import get_args
 from bot.analyze.records import FailOn
 from bot.errors import UsageError
 from bot.fetch.folder import FolderSource
+from bot.fetch.hub import HubSource
+from bot.fetch.selection import select
 from bot.fetch.settings import settings_in
 from bot.fetch.source import Source
 from bot.fetch.tree import GitSource
@@ -40,8 +42,14 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     add("--severity", metavar="CHECK=LEVEL", action="append", default=[], help=f"{said['severity'][:-1]}; may be repeated")
 
 
-def of_base(before: Source) -> Source:
-    """The source of base's settings: the tip of the base branch, for an old merge base does not bring old settings back."""
+def of_base(before: Source, after: Source) -> Source:
+    """The source of base's settings: the tip of the base branch, for an old merge base does not bring old settings back.
+
+    On the Hub the tip is listed only where something is to be judged, for that is a request more.
+    """
+    if isinstance(before, HubSource) and before.tip != before.sha:
+        selection = select(before.entries(), after.entries())
+        return before.of_tip() if selection.changed or selection.documents else before
     if isinstance(before, GitSource) and before.sha is not None and before.tip != before.sha:
         return GitSource(before.repository, before.name, before.tip)
     return before

@@ -54,19 +54,11 @@ class Access:
 
 
 def access(environ: Mapping[str, str]) -> Access:
-    """Read HF_ENDPOINT, HF_TOKEN and where caches go. Raises UsageError for an endpoint that is no address.
+    """Read HF_ENDPOINT, HF_TOKEN and where caches go.
 
     A token that `hf auth login` stored is not looked for: what a run may read is said where it is started.
     """
     endpoint = environ.get("HF_ENDPOINT", "").strip().rstrip("/") or ENDPOINT
-    try:
-        parts = urlsplit(endpoint)
-        fit = parts.scheme in ("http", "https") and bool(parts.hostname) and not (parts.username or parts.query or parts.fragment)
-        fit = fit and parts.port != 0
-    except ValueError:
-        fit = False
-    if not fit:
-        raise UsageError(f"HF_ENDPOINT is not the address of a Hub, such as {ENDPOINT}")
     home = environ.get("HOME", "")
     caches = environ.get("XDG_CACHE_HOME", "") or (f"{home}/.cache" if home else "")
     cache = Path(caches) / "model-repo-drift" / "hub" if Path(caches).is_absolute() else None
@@ -74,8 +66,19 @@ def access(environ: Mapping[str, str]) -> Access:
 
 
 def connect(access: Access, budget: Budget | None = None) -> "Hub":
-    """Open the Hub; `budget` is what all requests of a run share. Asks nothing yet."""
+    """Open the Hub; `budget` is what all requests of a run share. Asks nothing yet. Raises UsageError for an endpoint that is no address."""
+    if not _is_address(access.endpoint):
+        raise UsageError(f"HF_ENDPOINT is not the address of a Hub, such as {ENDPOINT}")
     os.environ.update(dict.fromkeys(QUIET, "1"))
     from bot.hub_client import Hub  # noqa: PLC0415 - not before the line above, and half a second that only these runs need
 
     return Hub(access, budget or Budget())
+
+
+def _is_address(endpoint: str) -> bool:
+    try:
+        parts = urlsplit(endpoint)
+        fit = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    return fit and not (parts.username or parts.query or parts.fragment)

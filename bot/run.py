@@ -18,6 +18,7 @@ from bot.errors import CannotLookError
 from bot.fetch.gather import gather
 from bot.fetch.history import History
 from bot.fetch.source import Nothing, Source
+from bot.hub import Access
 from bot.policy import Policy
 from bot.probe import Probe
 from bot.snapshot import Exchange, Snapshot, Task, Text
@@ -44,6 +45,7 @@ def compare(
     prove: Prove = "auto",
     policy: Policy = EVERYTHING,
     today: dt.date | None = None,
+    hub: Access | None = None,
 ) -> Comparison:
     """Compare two revisions; the parameters are those of `gather`, and `prove` says when predictions are tried by loading.
 
@@ -65,6 +67,7 @@ def compare(
             whole=prove == "always",
             folders=policy.folders,
             severity=policy.severity,
+            hub=hub,
         )
         _require_contents(exchange)
         comparison = cell.run(Path(folder), Comparison)
@@ -90,15 +93,16 @@ def check(
     history: Path | None = None,
     policy: Policy = EVERYTHING,
     today: dt.date | None = None,
+    hub: Access | None = None,
 ) -> Comparison:
     """Judge one revision by itself: every finding that it has, and that `policy` does not silence on `today`, is in `new`. Raises UsageError or CannotLookError."""
-    asked = {"history": history, "folders": policy.folders, "severity": policy.severity}
+    asked = {"history": history, "folders": policy.folders, "severity": policy.severity, "hub": hub}
     return suppress(_alone(revision, repo, "check", Comparison, **asked), policy.suppress, today or _today())
 
 
-def inspect(revision: str, *, repo: Path) -> Inspection:
+def inspect(revision: str, *, repo: Path, hub: Access | None = None) -> Inspection:
     """Describe one revision. Raises UsageError or CannotLookError."""
-    return _alone(revision, repo, "inspect", Inspection)
+    return _alone(revision, repo, "inspect", Inspection, hub=hub)
 
 
 def engines_of(written: Sequence[str]) -> tuple[str, ...]:
@@ -110,14 +114,18 @@ def engines_of(written: Sequence[str]) -> tuple[str, ...]:
     return tuple(chosen.name for chosen in choose(written))
 
 
-def predict(revisions: Sequence[str], *, repo: Path, engines: tuple[str, ...]) -> Iterator[Predictions]:
+def predict(
+    revisions: Sequence[str], *, repo: Path, engines: tuple[str, ...], hub: Access | None = None
+) -> Iterator[Predictions]:
     """Predict revisions, each by itself, in as many processes as keep one from reading too much. Raises UsageError or CannotLookError."""
     waiting = list(revisions)
     while waiting:
         with tempfile.TemporaryDirectory(prefix="model-repo-drift-") as folder, jail.Cell(os.environ) as cell:
             exchange, taken = None, list[Snapshot]()
             while waiting and len(taken) < MOST_AT_ONCE and sum(map(_bytes, taken)) < MOST_BYTES_AT_ONCE:
-                exchange = gather(Path(folder), base=Nothing(), head=waiting.pop(0), repo=repo, task="predict", engines=engines)
+                exchange = gather(
+                    Path(folder), base=Nothing(), head=waiting.pop(0), repo=repo, task="predict", engines=engines, hub=hub
+                )
                 taken.append(exchange.head)
                 if len(revisions) == 1:  # of several, one that cannot be read is told beside the others
                     _require_contents(exchange)
@@ -126,9 +134,17 @@ def predict(revisions: Sequence[str], *, repo: Path, engines: tuple[str, ...]) -
                 yield cell.run(Path(folder), Predictions)
 
 
-def render(revision: str, *, repo: Path, probes: tuple[Probe, ...], engines: tuple[str, ...], tokens: bool = False) -> Renderings:
+def render(
+    revision: str,
+    *,
+    repo: Path,
+    probes: tuple[Probe, ...],
+    engines: tuple[str, ...],
+    tokens: bool = False,
+    hub: Access | None = None,
+) -> Renderings:
     """Render conversations as engines do with one revision; with `tokens` prompts are told token by token. Raises UsageError or CannotLookError."""
-    return _alone(revision, repo, "render", Renderings, probes=probes, engines=engines, tokens=tokens)
+    return _alone(revision, repo, "render", Renderings, probes=probes, engines=engines, tokens=tokens, hub=hub)
 
 
 def _bytes(snapshot: Snapshot) -> int:

@@ -65,7 +65,10 @@ def sides(tmp_path: Path) -> Path:
 USAGE = {
     "no command": ((), "the following arguments are required: COMMAND; see `model-repo-drift --help`"),
     "unknown command": (("nope",), "invalid choice: 'nope'"),
-    "no sides": (("compare",), "compare takes BASE and HEAD, two folders or git:<revision>, or --staged instead of them"),
+    "no sides": (
+        ("compare",),
+        "compare takes BASE and HEAD, each a folder, git:<revision> or hub:<repository>@<revision>, or --staged instead of them",
+    ),
     "one side": (("compare", "base"), "compare takes BASE and HEAD"),
     "staged and sides": (("compare", "base", "head", "--staged"), "or --staged instead of them"),
     "three sides": (("compare", "base", "head", "more"), "unrecognized arguments: more"),

@@ -332,9 +332,7 @@ def test_a_large_tree_is_listed_fast(made: GitRepository) -> None:
 
 
 def test_other_revisions(tmp_path: Path, made: GitRepository) -> None:
-    with pytest.raises(UsageError, match="not supported yet: hub:org/name@main"):
-        open_pair("hub:org/name@main", str(tmp_path), made.path)
-    with pytest.raises(UsageError, match="a folder or git:<revision> is needed"):
+    with pytest.raises(UsageError, match="a folder, git:<revision> or hub:<organization>/<name>@<revision> is needed"):
         open_pair("", str(tmp_path), made.path)
     base, head = open_pair("git:main", str(tmp_path), made.path)
     assert (base.sha, head.sha) == (made.git("rev-parse", "main"), None)

@@ -22,6 +22,9 @@ from bot.hub import Access
 from bot.probe import Probe
 from bot.snapshot import Exchange, Level, Task, Text
 
+JUDGING = ("compare", "check")  # the tasks to which it matters what became of a commit
+UNASKED = "it was not looked up"
+
 
 def gather(
     folder: Path,
@@ -71,7 +74,7 @@ def gather(
         change = build_change(
             [*texts, *(text for text in messages if text.path not in known)],
             documents(folder, *snapshots),
-            _history(before, after, history),
+            _history(before, after, history if history is not None or task in JUDGING else NoHistory(UNASKED)),
             repository=repository or (repository_name(clone) if clone else _on_hub(before, after)),
             left_out=left_out,
         )

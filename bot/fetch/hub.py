@@ -122,6 +122,10 @@ class HubSource:
         """Leave the cache in order; the connection is shared by all of this process."""
         self._cache.prune()
 
+    def of_tip(self) -> "HubSource":
+        """The commit that the revision named, which may be younger than this one."""
+        return HubSource(self.hub, self.asked, self.tip)
+
     def kept(self) -> dict[Pointer, str]:
         """What Git LFS keeps, and a path where it is."""
         self.entries()
