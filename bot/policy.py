@@ -18,8 +18,7 @@ CheckId: TypeAlias = Annotated[
 FolderGlob: TypeAlias = Annotated[
     str,
     Meta(
-        pattern=r"\S",
-        max_length=400,
+        min_length=1,
         extra={"legal": "a folder of the repository or a glob of such; `.` is the root, `**` any number of folders"},
     ),
 ]
