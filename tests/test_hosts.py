@@ -1,6 +1,7 @@
 """Whom the token is shown to: the hosts of GITHUB_API_URL and GITHUB_SERVER_URL, and nobody else, whatever anybody answers."""
 
 import base64
+import json
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -142,3 +143,18 @@ def test_a_netrc_adds_nothing(
     job.pull_request()
     assert github.credentials == {f"token {TOKEN}"}
     assert set(lfs.storage.credentials) == {"Storage only"}
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_nothing_is_suggested_for_lines_of_a_pointer(
+    job: Job, github: GitHubDouble, origin: ModelRepository, lfs: LfsDouble, *, kept: bool
+) -> None:
+    """What is to be repaired stands in line 3 of what Git LFS keeps, and line 3 of its pointer is in the diff."""
+    rope = {"rope_scaling": {"type": "linear", "factor": 2.0}, "model_type": "qwen2", "vocab_size": 8, "eos_token_id": 3}
+    content = json.dumps(rope, indent=2).encode() + b"\n"
+    attributes = {".gitattributes": "config.json filter=lfs diff=lfs merge=lfs -text\n"} if kept else {}
+    origin.commit("Scale", attributes | {"config.json": lfs.add(content) if kept else content})
+    step = job.pull_request(suggest="true")
+    assert "rope-scaling-legacy-key" in step.summary
+    assert any("/reviews" in line for line in github.writes()) == (not kept)
+    assert github.violations == []

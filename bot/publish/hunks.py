@@ -10,6 +10,7 @@ from itertools import pairwise
 _NUMBERS = r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@[^\n]*\n"
 _ONE_HUNK = re.compile(rf"--- a/([^\n]+)\n\+\+\+ b/([^\n]+)\n{_NUMBERS}")
 _HUNK = re.compile(rf"^{_NUMBERS}", re.MULTILINE)
+_POINTER = re.compile(r"^[ +]version https://git-lfs\.github\.com/spec/v1$", re.MULTILINE)
 _NO_TEXT = re.compile("[\ud800-\udfff]")  # what cannot be sent as UTF-8
 _OLD, _NEW = (" ", "-"), (" ", "+")
 
@@ -56,7 +57,12 @@ def edit(patch: str) -> Edit | None:
 
 
 def shown(patch: str) -> tuple[tuple[int, int], ...]:
-    """The lines of the new file that a diff shows, changed or beside a change: a range per hunk, first and last included."""
+    """The lines of the new file that a diff shows, changed or beside a change: a range per hunk, first and last included.
+
+    None of a file that Git LFS keeps: the diff is of its pointer, and these are no lines of what was judged.
+    """
+    if _POINTER.search(patch):
+        return ()
     found = ((int(head[3]), int(head[4] or 1)) for head in _HUNK.finditer(patch if patch.endswith("\n") else f"{patch}\n"))
     return tuple((start, start + count - 1) for start, count in found if count)
 
