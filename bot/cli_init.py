@@ -9,7 +9,6 @@ from bot.errors import UsageError
 from bot.fetch.folder import FolderSource
 from bot.fetch.git import Repository
 from bot.fetch.revision import GIT
-from bot.init import first
 from bot.run import check
 from bot.settings import FILE
 
@@ -23,6 +22,8 @@ def initialize(given: argparse.Namespace) -> int:
     if given.baseline:
         comparison = check(given.revision, repo=given.repo)
         known = tuple(finding for finding in comparison.new if finding.severity != "note")
+    from bot.init import first  # noqa: PLC0415 - no other command writes YAML
+
     text = first(known, dt.datetime.now(dt.UTC).date())
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
