@@ -124,7 +124,8 @@ def test_what_was_there_before_and_what_is_resolved_come_without_a_patch(tmp_pat
 def test_a_patch_is_for_the_files_of_head_where_a_folder_moved(tmp_path: Path) -> None:
     base, head = tmp_path / "base", tmp_path / "head"
     write(base / "old", "chatml", {})
-    write(head / "new name", "chatml", {"tokenizer.json": {"truncation": {"max_length": 8}}})
+    cut = {"direction": "Right", "max_length": 8, "strategy": "LongestFirst", "stride": 0}
+    write(head / "new name", "chatml", {"tokenizer.json": {"truncation": cut}})
     (finding,) = patched(compared(base, head, tmp_path / "exchange"))
     assert finding.fix is not None
     apply(finding.fix.patch, head)

@@ -44,7 +44,8 @@ def find(model: Model) -> Iterator[Seen]:
 
 def patch(base: Model, head: Model, finding: Finding) -> str:
     """Add what config.json lacks, where it states a part; of two lists that have nothing in common either may be wrong."""
+    del finding  # there is one at most
     config, generation = stated(head, "config.json"), stated(head, "generation_config.json")
-    if finding.severity != "note" or not isinstance(config, Known) or not isinstance(generation, Known):
+    if not isinstance(config, Known) or not isinstance(generation, Known) or set(config.value).isdisjoint(generation.value):
         return ""
     return with_stops(base, head, [i for i in generation.value if i not in config.value], "config.json")

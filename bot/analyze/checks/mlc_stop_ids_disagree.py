@@ -124,9 +124,9 @@ def patch(base: Model, head: Model, finding: Finding) -> str:
     del base
     found = next((row for row in _expected(head) if row[1] == finding.key), None)
     loaded = table(head)
-    if found is None or finding.severity == "warning" or not isinstance(loaded, Known) or any(_book_keeping(head)):
+    if found is None or not isinstance(loaded, Known) or any(_book_keeping(head)):
         return ""
     number, text, _ = found
-    if loaded.value.text(number) != text or number >= loaded.value.size:
+    if _effect(head, number, text)[1] == "warning" or loaded.value.text(number) != text or number >= loaded.value.size:
         return ""
     return diff(head, {CONFIG: [Add(conversation_place(head, "stop_token_ids").pointer, (number,))]})

@@ -58,13 +58,11 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
 
 def patch(base: Model, head: Model, finding: Finding) -> str:
     """Set the flags again, where the change is not likely to be wanted."""
-    if finding.severity == "note":
-        return ""
-    found = next(found for found in _groups(base, head).values() if found[0][0].text == finding.key)
+    (stop, read, _), found = next(row for row in _groups(base, head).items() if row[1][0][0].text == finding.key)
     changes: dict[str, list[Put]] = {}
     for row in (row for _, where in found for row in where):
         changes.setdefault(row.file, []).append(Put(f"{row.pointer}/special", value=True))
-    return diff(head, changes) if len(found) <= _MOST else ""
+    return diff(head, changes) if len(found) <= _MOST and (stop or not read) else ""
 
 
 def _groups(base: Model, head: Model) -> dict[tuple[bool, bool, tuple[str, ...]], list[tuple[Token, list[Declared]]]]:
