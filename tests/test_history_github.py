@@ -132,6 +132,22 @@ def test_an_id_that_no_commit_has(made: GitRepository, remote: Remote, github: G
     assert by_clone(made, ["a" * 40]) == [("orphaned", ABSENT)]
 
 
+def test_a_short_name_that_github_refuses_may_be_one_of_several_forks(
+    made: GitRepository, remote: Remote, github: GitHubDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GitHub says that there is no such commit where a fork has an object that begins alike; what a branch holds is found all the same."""
+    tip = fork(made, "dev", {"config.json": "x"}, {"config.json": "y"})
+    older = made.git("rev-parse", f"{tip}~1")
+    github.answer("GET", "/commits/[0-9a-f]{7}$", 422, {"message": "No commit found for SHA"}, times=9)
+    assert history(made, remote).resolve([older[:7], "f" * 7]) == (
+        Commit(older[:7], older, "reachable", "on branch dev"),
+        Commit("f" * 7, None, "orphaned", "no branch or tag holds it, and GitHub knows no commit by this name"),
+    )
+    monkeypatch.setattr(history_github, "MOST_REFS", 0)
+    reason = "GitHub knows no commit by so short a name, which several of its forks may share"
+    assert by_api(made, remote, ["f" * 7, "f" * 9]) == [("unknown", reason), ("orphaned", ABSENT)]
+
+
 def test_the_same_change_after_a_squash(made: GitRepository, remote: Remote) -> None:
     sha = pull_request(made, 1, {"config.json": TEXT.replace("9\n", "x\n")}, {"README.md": "fixed\n"})
     made.commit("between", {"unrelated.txt": "x"})
@@ -196,7 +212,8 @@ def test_a_commit_without_common_history_is_unknown(made: GitRepository, remote:
         ("unknown", "it shares no history with main, where the same change may be under another id")
     ]
     made.git("branch", "pages", lonely)
-    assert same(made, remote, lonely) == [("reachable", "on branch pages")]
+    assert same(made, remote, lonely, lonely[:7]) == [("reachable", "on branch pages")] * 2
+    assert [status for status, _ in by_api(made, remote, ["f" * 7])] == ["orphaned"]
 
 
 def test_too_many_commits_to_compare_are_unknown(made: GitRepository, remote: Remote, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -264,6 +281,15 @@ def test_too_many_branches_are_not_all_looked_at(made: GitRepository, remote: Re
         ("reachable", "on branch b0"),
     ]
     assert (found.complete, found.reason) == (False, "only 3 of 5 branches and tags were looked at")
+
+
+def test_a_list_of_branches_that_is_cut_is_not_taken_for_all(
+    made: GitRepository, remote: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sha = pull_request(made, 7, {"config.json": "x"})
+    for module in (history_github, commits_github):
+        monkeypatch.setattr(module, "MOST_LISTED", 1)
+    assert by_api(made, remote, [sha]) == [("unknown", "only 0 of more than 1 branches and tags were looked at")]
 
 
 def test_words_that_are_hardly_commits_wait_and_the_budget_ends(

@@ -37,21 +37,16 @@ class Asked:
     def __init__(self, repository: Repository) -> None:
         self.left = MOST_REQUESTS
         self._repository = repository
+        self._newest: dict[str, tuple[frozenset[str], bool]] = {}
         self._refs: dict[str, list[tuple[str, str]]] = {}
         self._comparisons: dict[tuple[str, str], Comparison | None] = {}
         self._differences: dict[str, Difference] = {}
 
     def newest(self, tip: str) -> tuple[frozenset[str], bool]:
         """The newest commits of a branch, and whether these are all."""
-        commits = self._repository.get_commits(sha=tip)
-        found: list[str] = []
-        for number in range(MOST_PAGES):
-            self._spend()
-            page = commits.get_page(number)
-            found += [commit.sha for commit in page]
-            if len(page) < self._repository.requester.per_page:
-                return frozenset(found), True
-        return frozenset(found), False
+        if tip not in self._newest:
+            self._newest[tip] = self._pages(tip)
+        return self._newest[tip]
 
     def commit(self, revision: str) -> str | None:
         """The commit that a revision names, None where there is none.
@@ -104,6 +99,17 @@ class Asked:
                 for row in rows
             ]
         return self._refs[kind]
+
+    def _pages(self, tip: str) -> tuple[frozenset[str], bool]:
+        commits = self._repository.get_commits(sha=tip)
+        found: list[str] = []
+        for number in range(MOST_PAGES):
+            self._spend()
+            page = commits.get_page(number)
+            found += [commit.sha for commit in page]
+            if len(page) < self._repository.requester.per_page:
+                return frozenset(found), True
+        return frozenset(found), False
 
     def _spend(self) -> None:
         if not self.left:

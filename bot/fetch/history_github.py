@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from itertools import islice
 
 from github.Repository import Repository
 
@@ -14,6 +13,7 @@ from bot.snapshot import Commit, CommitStatus
 
 WORD = re.compile(r"[0-9a-f]{7,40}")
 LONGEST = 12  # digits that people write of a commit, unless they write all of them
+SURE = 9  # digits from which on no two objects of a network of forks begin alike, but for one case in tens of thousands
 MOST_REFS = 30  # branches and tags that hold more than base and head, a request or two each
 MOST_PATCHES = 20  # commits of base or head whose change is compared with that of a commit on no branch, a request each
 ABSENT = "no commit of this repository has this id"
@@ -76,43 +76,70 @@ class GitHubHistory:
             return Commit(word, known[0][0], "reachable", known[0][1])
         sha = self._asked.commit(word)
         if sha is None:
-            return Commit(word, None, "orphaned", ABSENT)
+            return Commit(word, None, "orphaned", ABSENT) if len(word) >= SURE else self._refused(word, whole=self._on_base[1])
         if not sha.startswith(word):
             return Commit(word, None, "unknown", "names a branch or tag, not a commit")
         if sha not in self._fates:
             try:
-                self._fates[sha] = self._fate(sha, *self._on_base)
+                self._fates[sha] = self._fate(sha, whole=self._on_base[1])
             except _UnknownError as reason:
                 self._fates[sha] = "unknown", str(reason)
         return Commit(word, sha, *self._fates[sha])
 
-    def _fate(self, sha: str, on_base: frozenset[str], whole: bool) -> Fate:  # noqa: FBT001 - as `newest` gives it
-        """What became of a commit that the lists do not have. Raises _UnknownError."""
+    def _refused(self, word: str, *, whole: bool) -> Commit:
+        """What a short word is that GitHub knows no commit by: it says so as well where two objects begin with it, even one of another fork.
+
+        Seen in timescale/timescaledb#8102. `whole` says whether all commits of the base branch are known, of which none has the name.
+        """
+        branches, every = self._branches()
+        whole = whole and every and self._ahead is not None
+        for ref, tip in branches:
+            beyond, listed = self._beyond(tip)
+            found = [sha for sha in beyond if sha.startswith(word)]
+            if found:
+                return Commit(word, found[0], "reachable", place(ref))
+            whole = whole and listed
+        if whole:
+            return Commit(word, None, "orphaned", "no branch or tag holds it, and GitHub knows no commit by this name")
+        return Commit(word, None, "unknown", "GitHub knows no commit by so short a name, which several of its forks may share")
+
+    def _branches(self) -> tuple[list[tuple[str, str]], bool]:
+        """The branches and tags that may hold more than base and head do, at most MOST_REFS, and whether these are all."""
+        known = {"", self._head, *(self._on_base or (frozenset[str](), False))[0], *(self._ahead or ())}
+        lists = [self._asked.refs(kind) for kind in ("heads", "tags")]
+        found = [(ref, tip) for refs in lists for ref, tip in refs if tip not in known and not is_pull(ref)]
+        cut = any(len(refs) > MOST_LISTED for refs in lists)
+        every = len(found) <= MOST_REFS and not cut
+        if not every:
+            number = f"more than {MOST_LISTED:,}" if cut else f"{len(found):,}"
+            self.reason = f"only {min(MOST_REFS, len(found))} of {number} branches and tags were looked at"
+        return found[:MOST_REFS], every
+
+    def _beyond(self, tip: str) -> tuple[frozenset[str], bool]:
+        """The commits of a branch that base does not have, and whether these are all. Mostly it is one answer, which serves all words."""
+        comparison = self._asked.compare(self._base, tip)
+        if comparison is None:  # such as a branch for the pages of a site
+            return self._asked.newest(tip)
+        return frozenset(commit["sha"] for commit in comparison.commits), comparison.whole
+
+    def _fate(self, sha: str, *, whole: bool) -> Fate:
+        """What became of a commit that the lists do not have; `whole` as in `_refused`. Raises _UnknownError."""
         if not whole and self._asked.holds(self._base, sha):
             return "reachable", f"on {self._name}"
         if self._ahead is None and self._asked.holds(self._head, sha):
             return "reachable", "in head"
-        known = {"", self._head, *on_base, *(self._ahead or ())}
-        refs = [row for kind in ("heads", "tags") for row in self._asked.refs(kind)]
-        branches = [(ref, tip) for ref, tip in refs if tip not in known and not is_pull(ref)]
-        for ref, tip in islice(branches, MOST_REFS):
-            if self._is_on(tip, sha):
+        branches, every = self._branches()
+        for ref, tip in branches:
+            beyond, listed = self._beyond(tip)
+            if sha in beyond or (not listed and self._asked.holds(tip, sha)):
                 return "reachable", place(ref)
-        if len(branches) > MOST_REFS or len(refs) > MOST_LISTED:
-            self.reason = f"only {MOST_REFS} of {len(branches)} branches and tags were looked at"
+        if not every:
             raise _UnknownError(self.reason)
         same = self._same(sha)
         if same:
             return "reachable", same
         pulls = [ref for ref, tip in self._asked.refs("pull") if tip == sha]
         return "orphaned", holders(pulls) if pulls else "no branch or tag holds it"
-
-    def _is_on(self, tip: str, sha: str) -> bool:
-        """Whether a branch holds a commit that base does not hold: mostly one answer about the branch serves all commits."""
-        beyond = self._asked.compare(self._base, tip)
-        if beyond is not None and beyond.whole:
-            return any(commit["sha"] == sha for commit in beyond.commits)
-        return self._asked.holds(tip, sha)
 
     def _same(self, sha: str) -> str:
         """Word where the same change is under another id, as after a squash or a cherry-pick; "" when it is nowhere. Raises _UnknownError."""
