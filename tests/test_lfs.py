@@ -12,7 +12,7 @@ from urllib3 import Retry
 
 from bot import run
 from bot.analyze.records import Comparison
-from bot.fetch import exchange
+from bot.fetch import exchange, lfs_server
 from bot.fetch.attributes import kept_in_lfs
 from bot.fetch.gather import gather
 from bot.fetch.git import Repository
@@ -370,6 +370,15 @@ def test_large_and_many_files_are_left_where_they_are(
     assert [path for path in many if file(after, path).unread] == [f"{number:03}.json" for number in range(120, 125)]
     assert file(after, "124.json").unread == "only the 120 smallest files of a revision are brought from Git LFS"
     assert len(lfs.server.log) == 3  # base, and two of at most 100
+
+
+def test_a_server_that_takes_too_long_is_left(
+    made: GitRepository, tmp_path: Path, lfs: LfsDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lfs_server, "SECONDS", -1)
+    lfs.add(HEAD)
+    _, after = fetched(made, tmp_path / "out", server(lfs))
+    assert file(after).unread == "it took more than -1 seconds to download what Git LFS keeps"
 
 
 def test_faults_of_the_server_are_tried_again() -> None:
