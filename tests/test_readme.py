@@ -14,7 +14,8 @@ from bot.analyze.checks.check import checks
 from bot.analyze.engines.choice import aliases
 from bot.analyze.engines.prediction import engines
 from bot.publish.escape import cell
-from bot.settings import options
+from bot.settings import options, settle
+from bot.settings_file import from_file
 from tests.conftest import ROOT
 from tools import demo
 
@@ -29,8 +30,8 @@ def example() -> str:
     return "".join(f"> {line}".rstrip() + "\n" for line in comment.strip().splitlines())
 
 
-def workflow() -> str:
-    return f"```yaml\n{(ROOT / 'examples/model-repo-drift.yml').read_text('utf-8')}```\n"
+def workflow(name: str = "model-repo-drift") -> str:
+    return f"```yaml\n{(ROOT / 'examples' / f'{name}.yml').read_text('utf-8')}```\n"
 
 
 def settings() -> str:
@@ -85,7 +86,14 @@ def engine_page() -> str:
 
 
 PAGES = {"checks.md": weights, "engines.md": engine_page}
-PARTS = {"example": example, "workflow": workflow, "settings": settings, "checks": table}
+PARTS = {
+    "example": example,
+    "workflow": workflow,
+    "forks-report": lambda: workflow("forks-report"),
+    "forks-publish": lambda: workflow("forks-publish"),
+    "settings": settings,
+    "checks": table,
+}
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -117,7 +125,7 @@ def test_the_commands_run(tmp_path: Path) -> None:
         subprocess.run(["tar", "-x", "-C", folder], cwd=tmp_path, check=True, input=archive.stdout)
     block = README.read_text("utf-8").partition("```console\n")[2].partition("```")[0]
     commands = [shlex.split(line.removeprefix("$ ")) for line in block.splitlines()]
-    assert len(commands) == 11
+    assert len(commands) == 13
     statuses: list[int] = []
     for command in commands:
         assert command[0] == "model-repo-drift"
@@ -125,8 +133,16 @@ def test_the_commands_run(tmp_path: Path) -> None:
             [Path(sys.executable).with_name(command[0]), *command[1:]], cwd=tmp_path, check=False, capture_output=True
         )
         statuses.append(done.returncode)
-    assert statuses == [1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0]
+    assert statuses == [1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]
     assert json.loads((tmp_path / "report.json").read_text())["verdict"]["new"]["error"] == 1
+    assert json.loads((tmp_path / "drift.sarif").read_text())["version"] == "2.1.0"
+
+
+def test_the_settings_shown_are_taken() -> None:
+    block = README.read_text("utf-8").partition("`suppress` stands in the file alone:\n\n```yaml\n")[2].partition("```")[0]
+    policy = settle(from_file(block.encode())).policy()
+    assert policy.folders == ("models/*", "!models/old")
+    assert [each.check for each in policy.suppress] == ["requires-remote-code"]
 
 
 def test_the_make_targets_exist() -> None:
