@@ -118,6 +118,7 @@ def test_attributes_in_folders_that_no_file_system_should_see() -> None:
     with pytest.raises(UnreadError, match="git could not say whether"):
         kept_in_lfs({"../x": b"* filter=lfs\n"}, ["../x/a"])
     assert kept_in_lfs({"ü x": b"* filter=lfs\n"}, ["ü x/a", "b"]) == {"ü x/a"}
+    assert kept_in_lfs({"\ud800": b"* filter=lfs\n"}, ["\ud800/a"]) == {"\ud800/a"}
     assert kept_in_lfs({}, ["a"]) == frozenset()
 
 

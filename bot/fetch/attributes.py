@@ -14,7 +14,7 @@ SECONDS = 20  # for one call of git; a pattern may be made to take long
 def kept_in_lfs(files: Mapping[str, bytes], paths: Iterable[str]) -> frozenset[str]:
     """Return those of `paths` whose filter is "lfs"; `files` are the .gitattributes, by folder ("" is the root).
 
-    They stand in the index of an empty repository: nothing of them is a file, and no other setting of this machine speaks.
+    They stand in the index of a repository that has nothing else: no name of theirs reaches the file system, and no setting of this machine speaks.
     Raises UnreadError when git cannot tell.
     """
     wanted = sorted(set(paths))
@@ -23,14 +23,21 @@ def kept_in_lfs(files: Mapping[str, bytes], paths: Iterable[str]) -> frozenset[s
     with tempfile.TemporaryDirectory(prefix="model-repo-drift-") as name:
         folder = Path(name)
         _git(folder, ["init", "--quiet", "--template="])
-        rows = b""
-        for where, content in files.items():
-            blob = _git(folder, ["hash-object", "-w", "--stdin"], content).strip()
-            rows += b"100644 " + blob + b"\t" + f"{where}/.gitattributes".lstrip("/").encode() + b"\0"
-        _git(folder, ["update-index", "-z", "--index-info"], rows)
-        asked = b"".join(path.encode() + b"\0" for path in wanted)
+        for number, content in enumerate(files.values()):
+            (folder / str(number)).write_bytes(content)
+        numbers = "".join(f"{number}\n" for number in range(len(files))).encode()
+        blobs = _git(folder, ["hash-object", "-w", "--no-filters", "--stdin-paths"], numbers).decode().split()
+        rows = [f"100644 {blob}\t{where}/.gitattributes".replace("\t/", "\t") for blob, where in zip(blobs, files, strict=True)]
+        _git(folder, ["update-index", "-z", "--index-info"], _bytes("".join(f"{row}\0" for row in rows)))
+        asked = _bytes("".join(f"{path}\0" for path in wanted))
         said = _git(folder, ["check-attr", "--cached", "-z", "--stdin", "filter"], asked).split(b"\0")
-    return frozenset(path.decode() for path, value in zip(said[0:-1:3], said[2::3], strict=True) if value == b"lfs")
+    return frozenset(
+        path.decode("utf-8", "surrogatepass") for path, value in zip(said[0:-1:3], said[2::3], strict=True) if value == b"lfs"
+    )
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _git(folder: Path, arguments: Sequence[str], stdin: bytes = b"") -> bytes:
