@@ -6,7 +6,8 @@ from bot.errors import UsageError
 from bot.fetch.folder import FolderSource
 from bot.fetch.git import FULL, Repository
 from bot.fetch.hub import PREFIX as HUB
-from bot.fetch.hub import open_hub, open_hub_pair
+from bot.fetch.hub import HubSource, open_hub, open_hub_pair
+from bot.fetch.lfs import InTurn
 from bot.fetch.source import Source
 from bot.fetch.tree import GitSource, IndexSource
 from bot.hub import Access
@@ -31,6 +32,9 @@ def open_pair(base: str, head: str, repo: Path, hub: Access | None = None) -> tu
     before, after = (
         open_hub(each, access, pointers=clone) if each.startswith(HUB) else open_revision(each, repo) for each in (base, head)
     )
+    for source, other in ((before, after), (after, before)):
+        if isinstance(source, GitSource) and source.lfs and isinstance(other, HubSource) and other.lfs:
+            source.lfs = InTurn(source.lfs, other.lfs)  # what the clone has only a pointer to, the Hub may keep
     return before, after
 
 

@@ -8,6 +8,7 @@ host, as the real Hub does. `log` holds every request with the host that it went
 """
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -71,7 +72,7 @@ class HubDouble:
         self, method: str, path: str, status: int, body: Json = None, *, times: int = 1, headers: Mapping[str, str] | None = None
     ) -> None:
         """Answer the next `times` requests whose path has a match for the pattern `path` with `status` and `body`."""
-        self._planned.append(Planned(method, path, lambda: (status, body), times=times, headers=headers or {}))
+        self._planned.append(Planned(method, path, lambda: (status, {} if body is None else body), times=times, headers=headers or {}))
 
     def when(self, method: str, path: str, act: Callable[[], object]) -> None:
         """Do something once, before the next request that matches; ConnectionAbortedError cuts the connection."""
@@ -91,7 +92,11 @@ class HubDouble:
             token = request.headers.get("Authorization", "").removeprefix("Bearer ")
             query = f"?{request.query_string.decode()}" if request.query_string else ""
             self.log.append(Seen(f"{request.method} {raw}{query}", request.host, token))
-            planned = happens(self._planned, request, after=False)
+            try:
+                planned = happens(self._planned, request, after=False)
+            except ConnectionAbortedError:  # as a test arranged it
+                environ["werkzeug.socket"].shutdown(socket.SHUT_RDWR)
+                raise
             response = _json(*planned[0], planned[1]) if planned else self._answer(request, raw, token)
         response.autocorrect_location_header = False
         return response(environ, start_response)
