@@ -17,6 +17,7 @@ from bot.fetch.github import GitHubSource
 from bot.fetch.tree import GitSource
 from bot.sides import Sides, sides
 from tests.doubles.github import GitHubDouble
+from tests.doubles.job import Job as Action
 from tests.doubles.model_repository import ModelRepository
 from tests.repositories import GitRepository
 
@@ -231,3 +232,23 @@ def test_an_api_that_fails_leaves_the_word_to_the_clone(
     github.answer("GET", "/compare/", 500, {"message": "down"})
     with pytest.raises(CannotLookError, match=r"could not be read by the API: GitHub answered 500 down; .*--unshallow"):
         sides(job, workspace, remote)
+
+
+@pytest.mark.parametrize("checkout", ["depth 1, the merge commit", "none"])
+def test_the_whole_action_tells_of_an_orphan_that_only_github_knows(
+    origin: ModelRepository, github: GitHubDouble, tmp_path: Path, checkout: str
+) -> None:
+    workspace = checked_out(origin, tmp_path / "workspace", checkout)
+    orphan = origin.sha("refs/pull/31/head")
+    github.body = f"Repairs what {orphan[:10]} broke, see commit {orphan[:8]} and commit {'b' * 40}."
+
+    step = Action(tmp_path / "runner", workspace, github, run.compare, run.exit_status).pull_request(prove="never")
+
+    assert step.status == 1
+    assert f"commit `{orphan[:12]}`, which is on no branch: only refs/pull/31/head holds it" in step.summary
+    report = msgspec.json.decode(Path(step.outputs["report_path"]).read_bytes(), type=Comparison)
+    claims = {row.sha: (row.status, [place.path for place in row.places]) for row in report.claims}
+    assert claims[orphan] == ("orphaned", ["README.md", "pull-request:body"])
+    assert claims["b" * 40] == ("orphaned", ["pull-request:body"])
+    assert origin.sha("dev") in claims
+    assert len([line for line in github.log if "/commits" in line or "/compare/" in line or "/matching-refs/" in line]) < 20

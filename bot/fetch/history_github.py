@@ -49,7 +49,7 @@ class GitHubHistory:
 
     def resolve(self, words: Sequence[str]) -> tuple[Commit, ...]:
         """Say of each word which commit it names and whether a branch or tag holds it."""
-        found = {word: self._commit(word) for word in sorted(dict.fromkeys(words), key=_unlikely)}
+        found = {word: self._commit(word) for word in sorted(dict.fromkeys(words), key=_order)}
         return tuple(found[word] for word in words)
 
     def _commit(self, word: str) -> Commit:
@@ -74,7 +74,8 @@ class GitHubHistory:
             return Commit(word, None, "unknown", "short for more than one commit")
         if known:
             return Commit(word, known[0][0], "reachable", known[0][1])
-        sha = self._asked.commit(word)
+        met = [sha for sha in self._fates if sha.startswith(word)]
+        sha = met[0] if len(met) == 1 else self._asked.commit(word)  # people write an id whole once, and then its beginning
         if sha is None:
             return Commit(word, None, "orphaned", ABSENT) if len(word) >= SURE else self._refused(word, whole=self._on_base[1])
         if not sha.startswith(word):
@@ -168,6 +169,6 @@ class GitHubHistory:
         return [commit["sha"] for commit in later.commits if len(commit["parents"]) <= 1] if later.whole else None
 
 
-def _unlikely(word: str) -> bool:
-    """Whether people rarely mean a commit: by digits alone, or by a length that nobody writes, such as the 32 of an md5."""
-    return word.isdecimal() or LONGEST < len(word) < len("0" * 40)
+def _order(word: str) -> tuple[bool, int]:
+    """Likely commits first, and whole ids before short ones. Digits alone are rarely one, nor is a length that nobody writes, as the 32 of an md5."""
+    return word.isdecimal() or LONGEST < len(word) < len("0" * 40), -len(word)
