@@ -19,10 +19,7 @@ from bot.fetch.lfs import CloneStore, InTurn, Lfs
 from bot.fetch.source import Source
 from bot.fetch.tree import GitSource
 from bot.settings import FILE
-from bot.snapshot import Text
-
-LARGEST_SETTINGS = 64 * 1024
-"""Bytes of a settings file."""
+from bot.snapshot import LARGEST_SETTINGS, Text
 
 
 @dataclass(frozen=True)

@@ -405,7 +405,7 @@ def test_settings_come_from_base_and_head_cannot_change_them(
     ("content", "said"),
     [
         ("fail-on: never", ".github/model-repo-drift.yml:1: unknown setting 'fail-on'; did you mean fail_on?"),
-        ("x" * 70_000, "has 70000 bytes; at most 65536 are read"),
+        ("x" * 300_000, "has 300000 bytes; at most 262144 are read"),
     ],
 )
 @pytest.mark.parametrize("checkout", [True, False])

@@ -1,6 +1,5 @@
 """The hook for pre-commit: its manifest, the files that start it, and commits that it lets pass and stops."""
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 import pytest
 import yaml
 
-from bot.fetch import selection
 from tests.changes import SNAPSHOTS
 from tests.conftest import ROOT
 from tests.repositories import GitRepository, environment
@@ -35,30 +33,8 @@ def test_the_manifest_says_what_a_manifest_may_say() -> None:
         "model-repo-drift",
         "python",
         False,
-        False,
+        True,
     )
-
-
-NAMES = [
-    *selection.CANDIDATE_NAMES,
-    *selection.WANTED_NAMES,
-    *(f"a{ending}" for ending in (*selection.CANDIDATE_ENDINGS, *selection.WANTED_ENDINGS)),
-    *(f"{stem}{ending}" for stem in ("README", "CHANGELOG") for ending in selection.DOCUMENT_ENDINGS),
-    "tokenizer.model.v3",
-]
-
-
-@pytest.mark.parametrize("name", sorted(set(NAMES)))
-def test_every_file_that_is_read_starts_the_hook(name: str) -> None:
-    for path in (name, f"models/a/{name}"):
-        assert re.search(hook()["files"], path)
-
-
-@pytest.mark.parametrize(
-    "name", ["model.safetensors", "pytorch_model.bin", "notes.txt", "a.jsonl", "json", "main.rs", "vocab.txt.gz"]
-)
-def test_other_files_do_not(name: str) -> None:
-    assert not re.search(hook()["files"], name)
 
 
 def commit(repository: GitRepository, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -97,6 +73,27 @@ def test_a_good_change_passes_and_so_does_a_drift_that_is_not_staged(repository:
     done = commit(repository)
     assert done.returncode == 0, done.stderr
     assert repository.git("status", "--porcelain").strip() == "M generation_config.json"
+
+
+def test_a_deletion_is_judged_too(repository: GitRepository) -> None:
+    repository.git("rm", "--quiet", "tokenizer.json")
+    done = commit(repository)
+    assert done.returncode == 1
+    assert "tokenizer" in done.stderr
+
+
+def test_the_very_first_commit_is_judged_by_itself(tmp_path: Path, repository: GitRepository) -> None:
+    fresh = GitRepository(tmp_path / "fresh")
+    (fresh.path / ".git" / "hooks").mkdir(exist_ok=True)
+    (repository.path / ".git" / "hooks" / "pre-commit").rename(fresh.path / ".git" / "hooks" / "pre-commit")
+    fresh.write({path.name: path.read_bytes() for path in (SNAPSHOTS / "chatml").iterdir()} | {"generation_config.json": BAD})
+    fresh.git("add", "--all")
+    assert commit(fresh).returncode == 1
+
+    fresh.write({path.name: path.read_bytes() for path in (SNAPSHOTS / "chatml").iterdir()})
+    fresh.git("add", "--all")
+    done = commit(fresh)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("arguments", [("--all",), ("generation_config.json",), ("--only", "generation_config.json")], ids=str)

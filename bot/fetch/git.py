@@ -94,6 +94,10 @@ class Repository:
             raise CannotLookError(self._why_not(revision))
         return found
 
+    def unborn(self) -> bool:
+        """Say whether the branch that is checked out has no commit yet."""
+        return self._commit("HEAD") is None and self.run("symbolic-ref", "--quiet", "HEAD").returncode == 0
+
     def merge_base(self, base: str, head: str) -> str | None:
         """Return the best common ancestor of two commits, None where their histories never meet.
 

@@ -8,12 +8,15 @@ from bot.fetch.git import FULL, Repository
 from bot.fetch.hub import PREFIX as HUB
 from bot.fetch.hub import HubSource, open_hub, open_hub_pair
 from bot.fetch.lfs import InTurn
-from bot.fetch.source import Source
+from bot.fetch.source import Nothing, Source
 from bot.fetch.tree import GitSource, IndexSource
 from bot.hub import Access
 
 GIT = "git:"
 SHORT = 7  # digits of a commit in a label
+EMPTY_TREE = (
+    "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # of every repository (git, cache.h and object-file.c: it need not be written)
+)
 
 
 def open_pair(base: str, head: str, repo: Path, hub: Access | None = None) -> tuple[Source, Source]:
@@ -39,8 +42,13 @@ def open_pair(base: str, head: str, repo: Path, hub: Access | None = None) -> tu
 
 
 def open_staged(repo: Path) -> tuple[Source, Source]:
-    """Open HEAD as base and the index as head. Raises CannotLookError, for an unmerged index not before it is listed."""
+    """Open HEAD as base, nothing where there is no commit yet, and the index as head.
+
+    Raises CannotLookError, for an unmerged index not before it is listed.
+    """
     repository = Repository(repo)
+    if repository.unborn():
+        return Nothing(), IndexSource(repository, EMPTY_TREE)
     head = repository.commit("HEAD")
     return GitSource(repository, "HEAD", head), IndexSource(repository, head)
 
