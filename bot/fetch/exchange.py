@@ -10,7 +10,7 @@ import msgspec
 from bot.fetch.attributes import kept_in_lfs
 from bot.fetch.lfs import LONGEST_POINTER, Absent, Lfs, Pointer, pointer
 from bot.fetch.links import NowhereError, Tree, reason
-from bot.fetch.selection import Owners, Selection, beside, is_weight, taken
+from bot.fetch.selection import Selection, beside, is_weight, taken
 from bot.fetch.source import Source, UnreadError
 from bot.snapshot import File, Snapshot
 
