@@ -92,3 +92,23 @@ def test_what_github_refuses(made: GitRepository, remote: Repository, github: Gi
         source.read(File("x", oid=file.oid, size=101 << 20))
     with pytest.raises(UnreadError, match="does not say its size"):
         source.size(File("x", oid=file.oid))
+
+
+def test_a_github_that_stopped_answering_is_not_asked_for_every_file(
+    made: GitRepository, remote: Repository, github: GitHubDouble
+) -> None:
+    def cut() -> None:
+        raise ConnectionAbortedError
+
+    source = GitHubSource(remote, made.git("rev-parse", "HEAD"))
+    file = next(file for file in source.entries() if file.kind == "file")
+    github.log.clear()
+    reasons: list[str] = []
+    for _ in range(10):
+        github.when("GET", "/git/blobs/", cut)
+        with pytest.raises(UnreadError) as raised:
+            source.read(file)
+        reasons.append(str(raised.value))
+
+    assert [reason.startswith("GitHub stopped answering") for reason in reasons] == [False] * 3 + [True] * 7
+    assert len(github.log) == 3

@@ -8,6 +8,7 @@ from github import UnknownObjectException
 from github.GitTree import GitTree
 from github.GitTreeElement import GitTreeElement
 from github.Repository import Repository
+from requests.exceptions import RequestException
 
 from bot.api import FAULTS, why
 from bot.errors import CannotLookError
@@ -20,6 +21,7 @@ LARGEST_BLOB = 100 << 20  # bytes that the blobs API serves
 MOST_LISTINGS = 200  # requests for one tree; GITHUB_TOKEN has 1,000 an hour
 MOST_LINKS = 100  # symbolic links that are read, one request each
 LONGEST_TARGET = 4096
+MOST_UNANSWERED = 3
 
 
 class GitHubSource:
@@ -31,6 +33,7 @@ class GitHubSource:
         self.label = label or sha[:7]
         self._commit = sha
         self._repository = repository
+        self._unanswered = 0  # requests in a row, each after all the patience that there is
         self._entries: tuple[File, ...] | None = None
 
     def entries(self) -> tuple[File, ...]:
@@ -54,10 +57,14 @@ class GitHubSource:
         """Return the bytes of a blob. Raises UnreadError when GitHub does not hand it out."""
         if self.size(file) > LARGEST_BLOB:
             raise UnreadError(f"GitHub serves no file over {LARGEST_BLOB >> 20} MiB")
+        if self._unanswered >= MOST_UNANSWERED:  # each further file would take as long, and a job has an end
+            raise UnreadError(f"GitHub stopped answering, so that blob {file.oid[:12]} was not asked for")
         try:
             blob = self._repository.get_git_blob(file.oid)
+            self._unanswered = 0
             return base64.b64decode(blob.content)
         except FAULTS as fault:
+            self._unanswered += isinstance(fault, RequestException)
             raise UnreadError(f"{why(fault)}, asked for blob {file.oid[:12]}") from fault
         except binascii.Error as error:
             raise UnreadError(f"GitHub sent blob {file.oid[:12]} damaged") from error
