@@ -143,7 +143,7 @@ class Hub:
     """
 
     def __init__(self, access: Access, budget: Budget) -> None:
-        self.access = access
+        self.access, self.budget = access, budget
         self.trees: dict[str, list[RepoFile | RepoFolder]] = {}
         self._token = access.token or False  # False: none, also not one that is stored on this machine
         self._api = HfApi(

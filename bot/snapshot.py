@@ -73,12 +73,14 @@ class Commit(msgspec.Struct, frozen=True):
     "reachable" (from the base branch, head, another branch or a tag; or the same change is there under another id),
     "orphaned" (refs are complete and no branch or tag holds it) or "unknown" (could not tell).
     `reason` is one clause for people, such as "only refs/pr/4 holds it", "the same change is on main as c0ffee1" or "the clone is shallow".
+    `repository` is another one, "owner/name", where the text names it beside the word and the word was looked up there.
     """
 
     word: str
     sha: str | None
     status: CommitStatus
     reason: str
+    repository: str = ""
 
 
 class Change(msgspec.Struct, frozen=True):

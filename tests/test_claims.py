@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bot.analyze.claims import claims
 from bot.analyze.records import Claim
 from bot.place import Place
-from bot.snapshot import Change, Commit
+from bot.snapshot import Change, Commit, CommitStatus
 
 README = Place("head", "README.md")
 BODY = Place("head", "pull-request:body")
@@ -183,6 +183,22 @@ def test_a_commit_of_another_repository_is_not_orphaned_here(text: str) -> None:
     (claim,) = said(text, change=Change(commits=(commit(SHA, "orphaned"),), repository=OURS))
     assert claim.status == "unknown"
     assert claim.reason.endswith("a commit of other/repo")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[x](https://huggingface.co/Other/Repo/commit/abc1234)",
+        '```python\nf.from_pretrained("other/repo", revision="abc1234")\n```\n',
+    ],
+)
+@pytest.mark.parametrize(("status", "sha"), [("orphaned", FULL), ("orphaned", None), ("reachable", FULL)])
+def test_a_commit_of_another_repository_is_what_it_is_there(text: str, status: CommitStatus, sha: str | None) -> None:
+    there = Commit(SHA, sha, status, "other/repo: as it is", "other/repo")
+    (claim,) = said(text, change=Change(commits=(commit(SHA, "orphaned"), there), repository=OURS))
+    assert (claim.sha, claim.status, claim.reason) == (sha or SHA, status, "other/repo: as it is")
+    (here,) = said("Fixed in commit abc1234.", change=Change(commits=(commit(SHA, "orphaned"), there), repository=OURS))
+    assert here.reason != "other/repo: as it is"
 
 
 def test_a_link_to_this_repository_is_ours_whatever_its_case() -> None:

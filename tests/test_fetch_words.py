@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.fetch.words import LONGEST_TEXT, MOST_WORDS, words
+from bot.fetch.words import LONGEST_TEXT, MOST_WORDS, named, words
 
 SHA = "6ad52ee1b15cd57ab3cc4dda698313579a47536e"
 
@@ -67,3 +67,35 @@ def test_words_are_words(text: str) -> None:
 @given(st.text(max_size=50), st.from_regex(r"[0-9a-f]{7,40}", fullmatch=True), st.text(max_size=50))
 def test_a_word_between_spaces_is_found(before: str, word: str, after: str) -> None:
     assert word in words(f"{before} {word} {after}")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f"https://huggingface.co/org/name/commit/{SHA}", (("org/name", SHA),)),
+        ("[x](https://hf.co/org/na.me/resolve/6AD52EE/config.json)", (("org/na.me", "6ad52ee"),)),
+        (f"https://huggingface.co/datasets/org/name/commit/{SHA}", ()),
+        (f"https://github.com/org/name/commit/{SHA}", ()),
+        ("https://huggingface.co/org/name/tree/main", ()),
+        ('from_pretrained("org/name", revision="6ad52ee")', (("org/name", "6ad52ee"),)),
+        ("pipeline('a/b', model='org/name',\n  revision='6ad52ee')", (("org/name", "6ad52ee"),)),
+        ("hf download org/name --revision 6ad52ee", (("org/name", "6ad52ee"),)),
+        ('from_pretrained("name", revision="6ad52ee")', ()),
+        ('from_pretrained("org/name", code_revision="6ad52ee")', ()),
+        ("vllm serve org/name --code-revision 6ad52ee", ()),
+        ('from_pretrained("org/name"' + " " * 300 + ', revision="6ad52ee")', ()),
+        ("org/name revision: 6ad52e", ()),
+        (f"org/name revision: {SHA}0", ()),
+    ],
+)
+def test_words_that_stand_by_the_name_of_a_model(text: str, found: tuple[tuple[str, str], ...]) -> None:
+    assert named(text) == found
+
+
+@pytest.mark.parametrize(
+    "unit", ["a/b ", "revision ", "revision=" + SHA + " ", "a/b revision 6ad52ee ", "huggingface.co/a/", "a/", "revision\"'"]
+)
+def test_names_are_looked_for_in_linear_time(unit: str) -> None:
+    start = time.process_time()
+    assert len(named((unit * LONGEST_TEXT)[:LONGEST_TEXT])) <= MOST_WORDS
+    assert time.process_time() - start < 5

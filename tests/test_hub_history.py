@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from bot.fetch.gather import gather
 from bot.fetch.hub import open_hub, open_hub_pair
 from bot.fetch.hub_history import HubHistory, history_of
 from bot.hub import Access
 from bot.snapshot import Commit
-from tests.doubles.hub import HubDouble
+from tests.doubles.hub import TOKEN, HubDouble
 from tests.doubles.hub_community import Community
 from tests.doubles.model_repository import ModelRepository
 
@@ -242,3 +243,24 @@ def test_a_branch_that_is_named_like_a_commit_is_none(hub: HubDouble, origin: Mo
     name = "abcdefabcdefabcdefabcdefabcdefabcdefabcd"
     hub.answer("GET", f"/revision/{name}", 200, {"id": NAME, "sha": origin.sha("main")})
     assert resolved(hub, name) == ("unknown", "names a branch or tag, not a commit")
+
+
+def test_a_commit_of_another_repository_is_looked_up_there_without_our_token(origin: ModelRepository, tmp_path: Path) -> None:
+    """What the token may read and others may not shows in no report, whatever a text asks about."""
+    fix = origin.sha("refs/pr/1")
+    secret = ModelRepository(tmp_path / "secret").sha("main")
+    own = ModelRepository(tmp_path / "own")
+    names = f'from_pretrained("acme/model", revision="{fix}")\nfrom_pretrained("acme/model", revision="{NOBODY}")\n'
+    names += f'from_pretrained("acme/secret", revision="{secret}")\nfrom_pretrained("acme/nope", revision="{NOBODY[:7]}")\n'
+    own.commit("Say", {"README.md": f"```python\n{names}```\n"})
+    with HubDouble({NAME: origin.path, "acme/secret": tmp_path / "secret", "acme/own": own.path}) as hub:
+        hub.repositories["acme/secret"].private = True
+        hub.repositories["acme/secret"].readers.add(TOKEN)
+        reader = Access(hub.url, TOKEN)
+        got = gather(tmp_path / "out", base="hub:acme/own@main", head="hub:acme/own@change", repo=tmp_path, hub=reader)
+        tokens = {seen.token for seen in hub.log if "/acme/own" not in seen.line}
+    assert [(commit.word, commit.repository, commit.reason) for commit in got.change.commits if commit.repository] == [
+        (fix, NAME, "acme/model: only refs/pr/1 holds it"),
+        (NOBODY, NAME, "acme/model: no commit of this repository has this id"),
+    ]
+    assert tokens == {""}

@@ -71,11 +71,14 @@ def claims(texts: Mapping[Place, str], change: Change) -> tuple[Claim, ...]:
 
     `texts` maps the place of each text (line 1) to the text. A commit is named by its full id where that is known.
     """
-    commits = {commit.word: commit for commit in change.commits}
+    commits = {commit.word: commit for commit in change.commits if not commit.repository}
+    others = {(commit.repository.lower(), commit.word): commit for commit in change.commits if commit.repository}
     found: dict[str, list[tuple[Place, Commit, _Word]]] = {}
     for place, text in texts.items():
         for word in _words(text):
             commit = commits.get(word.word) or Commit(word.word, None, "unknown", "it was not looked up")
+            if commit.sha is None:
+                commit = others.get((word.repository.lower(), word.word), commit)
             if word.said or commit.sha is not None or commit.status == "unknown":  # else it may be anything
                 spot = Place(place.revision, place.path, "", word.line)
                 found.setdefault(commit.sha or commit.word, []).append((spot, commit, word))
@@ -86,7 +89,7 @@ def _claim(sha: str, rows: list[tuple[Place, Commit, _Word]], ours: str) -> Clai
     places = tuple(dict.fromkeys(place for place, _, _ in rows))
     commit = rows[0][1]
     foreign = [word.repository for _, _, word in rows if word.repository and word.repository.lower() != ours.lower()]
-    if commit.sha is None and len(foreign) == len(rows):
+    if commit.sha is None and not commit.repository and len(foreign) == len(rows):
         # The object is not here: only a commit that is can be told to be ours whatever the text around it says.
         sure = "/" in foreign[0] or foreign[0] == ANOTHER
         return Claim(sha=sha, places=places, status="unknown", reason=f"it {'is' if sure else 'may be'} a commit of {foreign[0]}")

@@ -1,16 +1,19 @@
 """Gather what belongs to the change as a whole: its texts, and the commits that texts and documents may name."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+
+import msgspec
 
 from bot.fetch.git import Repository
 from bot.fetch.history import History
 from bot.fetch.selection import is_document
-from bot.fetch.words import LONGEST_TEXT, MOST_WORDS, words
-from bot.snapshot import Change, Snapshot, Text
+from bot.fetch.words import LONGEST_TEXT, MOST_WORDS, named, words
+from bot.snapshot import Change, Commit, Snapshot, Text
 
 MOST_WORDS_IN_ALL = 2_000
+MOST_OTHERS = 10  # other repositories that are asked for commits
 HOSTS = ("github.com", "www.github.com", "huggingface.co", "hf.co", "ssh.github.com", "altssh.github.com")
 URL = re.compile(
     r"(?:(?:https?|ssh|git)://(?:[^@/]*@)?(?P<host>[^/:@]+)(?::\d+)?/|(?:[^@/:]+@)?(?P<scp>[^/:@]+):)"
@@ -25,13 +28,16 @@ def build_change(
     *,
     repository: str = "",
     left_out: Iterable[str] = (),
+    elsewhere: Callable[[str], History] | None = None,
 ) -> Change:
     """Resolve every hexadecimal word of the texts and documents (path and text).
 
-    `left_out` are texts that could not be taken, one clause each; what this function leaves out is added.
+    `left_out` are texts that could not be taken, one clause each; what this function leaves out is added. `elsewhere` gives the history of another
+    repository, in which words are looked up as well that stand by its name.
     """
     missing = list(left_out)
     found: dict[str, None] = {}
+    others: dict[str, dict[str, None]] = {}
     for path, text in [*((text.path, text.text) for text in texts), *documents]:
         if len(text) > LONGEST_TEXT:
             missing.append(f"only the first {LONGEST_TEXT:,} characters of {path} were searched for commits")
@@ -39,15 +45,32 @@ def build_change(
         if len(some) == MOST_WORDS:
             missing.append(f"only the first {MOST_WORDS} hexadecimal words of {path} were looked up")
         found.update(dict.fromkeys(some))
+        for name, word in named(text) if elsewhere else ():
+            if name.lower() != repository.lower():
+                others.setdefault(name, {})[word] = None
     if len(found) > MOST_WORDS_IN_ALL:
         missing.append(f"only the first {MOST_WORDS_IN_ALL:,} of {len(found):,} hexadecimal words were looked up")
+    if len(others) > MOST_OTHERS:
+        missing.append(f"only the first {MOST_OTHERS} of {len(others):,} other repositories were asked for commits")
+    commits = history.resolve(list(found)[:MOST_WORDS_IN_ALL])
+    if elsewhere:
+        for name, some in list(others.items())[:MOST_OTHERS]:
+            commits += _there(name, elsewhere(name).resolve(list(some)))
     return Change(
         texts=tuple(texts),
-        commits=history.resolve(list(found)[:MOST_WORDS_IN_ALL]),
+        commits=commits,
         repository=repository,
         complete_refs=history.complete,
         refs_reason=history.reason,
         unread=tuple(missing),
+    )
+
+
+def _there(repository: str, commits: Iterable[Commit]) -> tuple[Commit, ...]:
+    """The commits of another repository of which something can be told."""
+    told = (commit for commit in commits if commit.sha is not None or commit.status != "unknown")
+    return tuple(
+        msgspec.structs.replace(commit, repository=repository, reason=f"{repository}: {commit.reason}") for commit in told
     )
 
 

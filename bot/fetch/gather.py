@@ -1,6 +1,6 @@
 """The whole of fetch: from two names of revisions to an exchange folder."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from bot.fetch.history import History, NoHistory
 from bot.fetch.history_file import FileHistory
 from bot.fetch.history_git import GitHistory
 from bot.fetch.hub import HubSource
-from bot.fetch.hub_history import history_of
+from bot.fetch.hub_history import elsewhere, history_of
 from bot.fetch.messages import commit_messages
 from bot.fetch.revision import open_pair, open_revision, open_staged
 from bot.fetch.selection import select
@@ -77,6 +77,7 @@ def gather(
             _history(before, after, history if history is not None or task in JUDGING else NoHistory(UNASKED)),
             repository=repository or (repository_name(clone) if clone else _on_hub(before, after)),
             left_out=left_out,
+            elsewhere=_elsewhere(before, after) if task in JUDGING else None,
         )
         exchange = Exchange(
             *snapshots,
@@ -130,6 +131,12 @@ def _history(base: Source, head: Source, given: Path | History | None) -> Histor
     if isinstance(base, HubSource):
         return history_of(base, base)
     return NoHistory("there is no clone to look in; --history FILE gives refs and commits")
+
+
+def _elsewhere(base: Source, head: Source) -> Callable[[str], History] | None:
+    """How the history of another repository on the Hub is had: only where the Hub is asked anyway."""
+    source = next((source for source in (head, base) if isinstance(source, HubSource)), None)
+    return elsewhere(source) if source else None
 
 
 def _head_commits(base: Source, head: Source) -> list[str]:

@@ -1,15 +1,16 @@
 """What became of commits, asked of the Hugging Face Hub: its lists of commits, its refs, and its pull requests."""
 
+import dataclasses
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from bot.fetch.git import FULL
 from bot.fetch.history import SHORT, holders, is_pull, place
 from bot.fetch.hub import HubSource
 from bot.fetch.hub_commits import MOST_REQUESTS, Commits, Requests, Row, SpentError
-from bot.hub import AbsentError, HubError
+from bot.hub import AbsentError, HubError, connect
 from bot.snapshot import Commit, CommitStatus
 
 if TYPE_CHECKING:
@@ -191,6 +192,21 @@ def history_of(base: HubSource, head: HubSource) -> HubHistory:
     requests = next((each.commits.requests for each in (base, head) if each.commits), None) or Requests()
     ours, theirs = (each.commits or Commits(each.hub, each.asked.repository, each.tip, requests) for each in (base, head))
     return HubHistory(head.hub, head.asked.repository, ours, ours if base is head else theirs, base.asked.revision)
+
+
+def elsewhere(source: HubSource) -> Callable[[str], HubHistory]:
+    """How the history of another repository is had, all of them within the requests of one run.
+
+    They are asked without our token: what it may read and others may not is not for the readers of a report whose texts name it.
+    """
+    requests = source.commits.requests if source.commits else Requests()
+    hub = connect(dataclasses.replace(source.hub.access, token=""), source.hub.budget)
+
+    def history(repository: str) -> HubHistory:
+        main = Commits(hub, repository, "main", requests)
+        return HubHistory(hub, repository, main, main, "main")
+
+    return history
 
 
 def _newest(ref: tuple[str, str]) -> int:
