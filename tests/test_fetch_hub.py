@@ -436,6 +436,31 @@ def test_bytes_that_the_list_does_not_name_are_refused(hub: HubDouble, reader: A
     assert source.read(config).startswith(b"{")
 
 
+NAMES = ("a b.json", "c#d.json", "e?f=g.json", "h%2Fi.json", "é.json", "j\\k.json", "l&m+n.json", '"o".json', "p/q r/s.json")
+
+
+def test_any_name_of_a_file_is_asked_for_as_it_is(hub: HubDouble, origin: ModelRepository, reader: Access) -> None:
+    origin.commit("Odd names", {name: name for name in NAMES})
+    hub.repositories[NAME].lfs.add("c#d.json")
+    source = open_hub(f"hub:{NAME}@change", reader)
+    assert {file.path: source.read(file).decode() for file in source.entries() if file.path in NAMES} == {
+        name: name for name in NAMES
+    }
+
+
+def test_bytes_that_end_too_early_are_asked_for_again(hub: HubDouble, origin: ModelRepository, waited: list[float]) -> None:
+    def begin() -> None:
+        assert hub.connection is not None
+        hub.connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 117\r\n\r\n{")
+        cut()
+
+    hub.when("GET", "/resolve/.*/config.json", begin)
+    source = open_hub(MAIN, Access(hub.url))
+    config = next(file for file in source.entries() if file.path == "config.json")
+    assert source.read(config) == (origin.git("show", "main:config.json") + "\n").encode()
+    assert waited == [1]
+
+
 def test_a_file_that_is_listed_and_gone_is_unread(hub: HubDouble, tmp_path: Path, reader: Access) -> None:
     hub.answer("GET", "/resolve/.*tokenizer.json", 404, headers={"X-Error-Code": "EntryNotFound"})
     got = gather(tmp_path / "out", base=MAIN, head=PULL, repo=tmp_path, hub=reader)

@@ -143,4 +143,6 @@ def _head_commits(base: Source, head: Source) -> list[str]:
     """Return head's own commits, which a file of refs may lack."""
     if isinstance(base, GitSource) and isinstance(head, GitSource) and base.sha and head.sha:
         return head.repository.ask("rev-list", head.sha, f"^{base.sha}").decode().split()
+    if isinstance(head, HubSource):
+        return [text.path.removeprefix("commit:") for text in head.messages]
     return []

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Self
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from werkzeug.serving import WSGIRequestHandler, make_server
 from werkzeug.wrappers import Request, Response
@@ -49,6 +49,7 @@ class HubDouble:
         self.tokens = {TOKEN}
         self.log: list[Seen] = []
         self.read_only = False
+        self.connection: socket.socket | None = None  # that of the request that is being answered
         self._planned: list[Planned] = []
         self._lock = threading.RLock()
         self._server = make_server("127.0.0.1", 0, self._serve, threaded=True, request_handler=_Quiet)
@@ -72,7 +73,9 @@ class HubDouble:
         self, method: str, path: str, status: int, body: Json = None, *, times: int = 1, headers: Mapping[str, str] | None = None
     ) -> None:
         """Answer the next `times` requests whose path has a match for the pattern `path` with `status` and `body`."""
-        self._planned.append(Planned(method, path, lambda: (status, {} if body is None else body), times=times, headers=headers or {}))
+        self._planned.append(
+            Planned(method, path, lambda: (status, {} if body is None else body), times=times, headers=headers or {})
+        )
 
     def when(self, method: str, path: str, act: Callable[[], object]) -> None:
         """Do something once, before the next request that matches; ConnectionAbortedError cuts the connection."""
@@ -92,6 +95,7 @@ class HubDouble:
             token = request.headers.get("Authorization", "").removeprefix("Bearer ")
             query = f"?{request.query_string.decode()}" if request.query_string else ""
             self.log.append(Seen(f"{request.method} {raw}{query}", request.host, token))
+            self.connection = environ["werkzeug.socket"]
             try:
                 planned = happens(self._planned, request, after=False)
             except ConnectionAbortedError:  # as a test arranged it
@@ -187,7 +191,7 @@ class HubDouble:
         content = repository.kept(path, oid)
         if content is None:
             return Response(repository.raw("cat-file", "blob", oid), headers=headers | {"ETag": f'"{oid}"'})
-        place = f"{self.elsewhere}/elsewhere/{repository.name}/{path}?oid={oid}"
+        place = f"{self.elsewhere}/elsewhere/{repository.name}/{quote(path)}?oid={oid}"
         return Response(status=302, headers=headers | {"X-Linked-Size": str(len(content)), "Location": place})
 
     def _content(self, path: str) -> Response:
