@@ -1,0 +1,306 @@
+"""The queue that the bot and audits share: one setting says where it is, and any number of workers on any number of machines take from it."""
+
+import os
+import secrets
+import socket
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+
+from bot.errors import CannotLookError, UsageError
+from bot.server.jobs import Job
+from bot.server.ledger import MOST_SLIPS, Failed, Ledger, Slip, Tries
+
+WRITTEN = "write sqlite:PATH, or redis://host:port/0"
+LONGEST_POLL = 0.5
+"""Seconds between two looks into an empty SQLite queue."""
+
+Handle = Callable[[Job], str]
+"""Does a job, and says in a word what came of it. Whatever it raises means: try again later."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """How patient workers are, in seconds. A worker whose lease does not change for `silence` is taken for dead."""
+
+    silence: float = 30
+    tick: float = 3
+    pauses: tuple[float, ...] = (10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600)
+    """Before each further try; after the last one a job is kept as failed."""
+    grace: float = 30
+    """That running jobs get to end when workers are stopped."""
+
+
+class Told(NamedTuple):
+    """Something that happened to a job, for logs and metrics. `outcome` is the word of the handler, or "again", "failed", "rescued", "lost".
+
+    `error` is a line without anything that came from outside, but for errors of our own.
+    """
+
+    key: str
+    job: Job | None
+    outcome: str
+    seconds: float = 0
+    error: str = ""
+
+
+class State(NamedTuple):
+    """How many keys wait or are worked on, how many were given up, and how many seconds ago the oldest was asked for."""
+
+    outstanding: int
+    failed: int
+    oldest: float
+
+
+@dataclass
+class _Held:
+    """A lease of ours, and how often it changed."""
+
+    owner: str
+    beat: int = 0
+
+    @property
+    def text(self) -> str:
+        return f"{self.owner} {self.beat}"
+
+
+@dataclass
+class _Watched:
+    """The lease of somebody, and since when it has not changed, by our own clock."""
+
+    lease: str
+    since: float = field(default_factory=time.monotonic)
+
+
+class Queue:
+    """The queue at `url`. A process opens its own; threads share one. Raises UsageError for what is no such address, CannotLookError where nothing answers."""
+
+    def __init__(self, url: str, times: Times | None = None, told: Callable[[Told], None] = lambda _: None) -> None:
+        storage, faults = _storage(url)
+        self.faults: tuple[type[Exception], ...] = (*faults, msgspec.MsgspecError)
+        """What is raised where the storage does not answer, or holds what is not ours."""
+        self._blocking = bool(storage.blocking)
+        self._ledger = Ledger(storage)
+        self._times = times or Times()
+        self._told = told
+        self._held: dict[str, _Held] = {}
+        self._watched: dict[str, _Watched] = {}
+        self._lock = threading.Lock()
+
+    def put(self, key: str, job: Job) -> None:
+        """Ask for a job. It is kept when this returns; jobs of one key that wait are done at once. Raises one of `faults`."""
+        self._ledger.write(key, job)
+
+    def state(self) -> State:
+        """What is to be done. Reads all that is outstanding. Raises one of `faults`."""
+        entries = self._ledger.entries()
+        dates = [slip.at for slips in entries.slips.values() for slip in slips.values()]
+        return State(len(entries.slips), len(entries.failed), max(time.time() - min(dates), 0) if dates else 0)
+
+    def outstanding(self) -> int:
+        """How many keys wait or are worked on. Raises one of `faults`."""
+        return self.state().outstanding
+
+    def failed(self) -> dict[str, Failed]:
+        """What was given up, by key. Raises one of `faults`."""
+        return self._ledger.entries().failed
+
+    def reachable(self) -> None:
+        """Raise one of `faults` where the storage does not answer."""
+        self._ledger.reachable()
+
+    def work(self, handle: Handle, *, workers: int, stop: threading.Event) -> bool:
+        """Do jobs in `workers` threads until `stop`, then let those that run end; False where one takes longer than the grace.
+
+        What it leaves is done by others at once, or by whoever comes next; the caller ends the process.
+        """
+        threads = [
+            threading.Thread(target=self._serve, args=(handle, stop), name=f"worker-{n}", daemon=True) for n in range(workers)
+        ]
+        keeper = threading.Thread(target=self._keep, args=(stop,), name="keeper", daemon=True)
+        for thread in (keeper, *threads):
+            thread.start()
+        stop.wait()
+        until = time.monotonic() + self._times.grace
+        for thread in threads:
+            # Leases are kept alive until the last one has ended.
+            while thread.is_alive() and time.monotonic() < until:
+                thread.join(min(self._times.tick, max(until - time.monotonic(), 0)))
+                self._guarded(self._renew)
+        with self._lock:
+            for key, held in self._held.items():
+                self._guarded(lambda key=key, held=held: self._ledger.release(key, held.text))
+            self._held.clear()
+        return not any(thread.is_alive() for thread in threads)
+
+    # One worker.
+
+    def _serve(self, handle: Handle, stop: threading.Event) -> None:
+        pause = 0.02
+        while not stop.is_set():
+            try:
+                wake = self._ledger.next()
+                if wake is not None:
+                    pause = 0.02
+                    self._look(wake.key, wake.first, handle, stop)
+                elif not self._blocking:
+                    stop.wait(pause)
+                    pause = min(pause * 1.5, LONGEST_POLL)
+            except self.faults as fault:
+                self._told(Told("", None, "lost", error=_said(fault)))
+                stop.wait(self._times.tick)
+
+    def _look(self, key: str, first: int, handle: Handle, stop: threading.Event) -> None:
+        """Do what stands on the slips of a key from `first` on, and what is written meanwhile."""
+        while not stop.is_set():
+            held = _Held(f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(8)}")
+            if not self._ledger.take(key, held.text):
+                return  # whoever has the lease looks for newer slips when it has given it back
+            with self._lock:
+                self._held[key] = held
+            try:
+                last = min(self._ledger.newest(key), first + MOST_SLIPS)
+                slips = self._ledger.slips(key, first, last)
+                done = not slips or self._do(key, slips, handle)
+            finally:
+                with self._lock:  # where the storage failed as well: a lease that nobody renews is broken by the others
+                    self._held.pop(key, None)
+            self._ledger.release(key, held.text)
+            first = last + 1
+            if not done or self._ledger.newest(key) < first:
+                return
+
+    def _do(self, key: str, slips: dict[int, Slip], handle: Handle) -> bool:
+        """Run a job and write down what came of it; False where it is to be tried again."""
+        newest = slips[max(slips)]
+        tries = self._ledger.tries(key)
+        if tries is not None and newest.at <= tries.at and time.time() < tries.until:
+            return False  # somebody was woken twice
+        begun = time.monotonic()
+        try:
+            outcome = handle(newest.job)
+        except Exception as fault:  # noqa: BLE001 - whatever it is: the job is tried again, and in the end kept as failed
+            self._failed(key, slips, _said(fault), time.monotonic() - begun)
+            return False
+        self._ledger.strike(key, list(slips))
+        self._ledger.clear(key)
+        self._told(Told(key, newest.job, outcome, time.monotonic() - begun))
+        return True
+
+    def _failed(self, key: str, slips: dict[int, Slip], error: str, seconds: float = 0, *, killed: bool = False) -> None:
+        job, now = slips[max(slips)].job, time.time()
+        tries = self._ledger.tries(key)
+        count = tries.count if tries else 0
+        if count < len(self._times.pauses):
+            pause = 0 if killed else self._times.pauses[count]
+            self._ledger.tried(key, Tries(count + 1, now, now + pause, error))
+            self._told(Told(key, job, "rescued" if killed else "again", seconds, error))
+        else:
+            self._ledger.give_up(key, Failed(job, now, error), list(slips))
+            self._told(Told(key, job, "failed", seconds, error))
+
+    # Who keeps our leases alive, and looks for work that a killed worker left.
+
+    def _keep(self, stop: threading.Event) -> None:
+        pause = 0.0  # at once: what the process left that ran here before is outstanding
+        while not stop.wait(pause):
+            begun = time.monotonic()
+            self._guarded(self._renew)
+            self._guarded(self._rescue)
+            pause = max(self._times.tick, 5 * (time.monotonic() - begun))  # looking through much must not become the work
+            pause = min(pause, self._times.silence / 3)
+
+    def _guarded(self, act: Callable[[], object]) -> None:
+        try:
+            act()
+        except self.faults as fault:
+            self._told(Told("", None, "lost", error=_said(fault)))
+
+    def _renew(self) -> None:
+        for key in list(self._held):
+            with self._lock:  # its worker does not give it back meanwhile
+                held = self._held.get(key)
+                if held is not None and self._ledger.renew(key, held.text, f"{held.owner} {held.beat + 1}"):
+                    held.beat += 1
+
+    def _rescue(self) -> None:
+        """Wake somebody for every key that has slips and neither a living lease nor a place in the queue."""
+        waking = self._ledger.waking()
+        entries = self._ledger.entries()
+        self._watched = {
+            key: old if (old := self._watched.get(key)) is not None and old.lease == lease else _Watched(lease)
+            for key, lease in entries.leases.items()
+        }
+        for key, watched in self._watched.items():
+            if time.monotonic() - watched.since > self._times.silence and self._ledger.release(key, watched.lease):
+                del entries.leases[key]
+                if slips := entries.slips.get(key):
+                    # It counts, but nobody waits: mostly a machine was restarted. A job that ends every worker is given up some day.
+                    self._failed(key, slips, "its worker has ended, or hangs", killed=True)
+        for key in entries.slips.keys() - entries.leases.keys() - waking:
+            tries = entries.tries.get(key)
+            if tries is None or time.time() >= tries.until:
+                self._ledger.wake(key, min(entries.slips[key]))
+
+
+def _storage(url: str) -> tuple[Any, tuple[type[Exception], ...]]:
+    """Open a storage of Huey; and what it raises where it does not answer."""
+    if url.startswith("sqlite:"):
+        return _sqlite(url.removeprefix("sqlite:"))
+    if url.startswith(("redis://", "rediss://")):
+        return _redis(url)
+    raise UsageError(f"--queue {url.partition(':')[0]}…: this is no queue; {WRITTEN}")
+
+
+def _sqlite(name: str) -> tuple[Any, tuple[type[Exception], ...]]:
+    from huey.storage import SqliteStorage  # noqa: PLC0415 - an extra
+
+    path = Path(name)
+    if not name or path.is_dir():
+        raise UsageError(f"--queue sqlite:{name}: a file is needed, such as sqlite:queue.db")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return SqliteStorage("model_repo_drift", filename=str(path), timeout=30), (sqlite3.Error,)
+    except (OSError, sqlite3.Error) as error:
+        raise CannotLookError(f"--queue sqlite:{name}: cannot be opened ({_said(error)})") from error
+
+
+def _redis(url: str) -> tuple[Any, tuple[type[Exception], ...]]:
+    from huey.storage import RedisStorage  # noqa: PLC0415 - an extra
+    from redis.exceptions import RedisError  # noqa: PLC0415
+
+    try:
+        parts = urlsplit(url)
+        place = f"{parts.hostname}:{parts.port or 6379}"  # never the whole: it may hold a password
+    except ValueError:
+        raise UsageError(f"--queue: this is no address of a Redis server; {WRITTEN}") from None
+    # The storage that counts without an end: RedisExpireStorage would forget a number after a day, and use it again (huey 3.5.4, storage.py:708).
+    patience = f"{'&' if parts.query else '?'}socket_timeout=10&socket_connect_timeout=5"
+    try:
+        storage = RedisStorage("model_repo_drift", url=url + patience, read_timeout=1)
+        storage.has_data_for_key("reachable")
+    except ValueError:
+        raise UsageError(f"--queue: this is no address of a Redis server; {WRITTEN}") from None
+    except RedisError as error:
+        raise CannotLookError(
+            f"--queue: the Redis server at {place} does not answer ({_said(error)}); start it, or use sqlite:PATH"
+        ) from error
+    return storage, (RedisError,)
+
+
+def _said(fault: BaseException) -> str:
+    """An error as one line. Of errors that are not ours only the kind and the place: their texts may quote anything."""
+    if isinstance(fault, CannotLookError | UsageError):
+        return " ".join(str(fault).split())
+    last = fault.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    where = f" at {Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno}" if last else ""
+    return f"{type(fault).__name__}{where}"
