@@ -16,7 +16,7 @@ UV_VERSION := 0.13.9
 LOCK = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint image bench corpus hostile lock schema readme picture tables release-dry-run clean
+.PHONY: help setup demo test lint image bench bot-storm corpus hostile lock schema readme picture tables release-dry-run clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort
@@ -55,6 +55,9 @@ bench: setup ## compare our time with that of loading both revisions in transfor
 	$(BIN)/python -m tools.bench_predict
 	$(BIN)/python tools/bench.py
 
+bot-storm: setup ## send 500 webhook deliveries to the bot while its workers are killed, on SQLite and on Redis (needs redis-server)
+	$(BIN)/python -m tools.storm
+
 corpus: setup ## run over the corpus of real repositories (CORPUS=) and write docs/corpus.md
 	$(BIN)/python tools/corpus.py $(CORPUS)
 
@@ -72,8 +75,8 @@ tables: setup ## enter what the installed transformers knows into the tables of 
 
 lock: setup ## lock the requirements (LOCK_FLAGS=--upgrade for newer versions)
 	$(BIN)/pip install --quiet uv==$(UV_VERSION)
-	$(LOCK) --output-file requirements/run.txt pyproject.toml
-	$(LOCK) --constraint requirements/run.txt --group dev --output-file requirements/dev.txt pyproject.toml
+	$(LOCK) --output-file requirements/run.txt --extra server pyproject.toml
+	$(LOCK) --constraint requirements/run.txt --extra server --group dev --output-file requirements/dev.txt pyproject.toml
 	echo hatchling | $(LOCK) --constraint requirements/dev.txt --output-file requirements/build.txt -
 
 schema: setup ## write schema/*.json from the records
