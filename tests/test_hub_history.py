@@ -107,7 +107,7 @@ def test_what_only_a_pull_request_holds_is_orphaned(
     sha = origin.sha("refs/pr/1")
     for word in (sha, sha[:7]):
         assert main(hub).resolve([word]) == (Commit(word, sha, "orphaned", "only refs/pr/1 holds it"),)
-        assert len(hub.asked) == 3
+        assert len(hub.asked) == 6
 
 
 def test_a_pull_request_that_no_discussion_knows_was_not_merged(
@@ -153,6 +153,19 @@ def test_a_merge_is_also_known_by_its_discussion(hub: HubDouble, origin: ModelRe
     assert resolved(hub, sha) == ("reachable", f"the same change is on main as {made[:8]}")
 
 
+@pytest.mark.parametrize("status", ["open", "closed", "merged"])
+def test_a_change_that_was_uploaded_by_hand_is_no_orphan(
+    hub: HubDouble, origin: ModelRepository, community: Community, status: str
+) -> None:
+    sha = origin.sha("refs/pr/1")
+    community.discussions[1]["status"] = status
+    uploaded = {"generation_config.json": origin.git("show", "refs/pr/1:generation_config.json") + "\n", "README.md": "x"}
+    origin.commit("Upload", uploaded)
+    assert resolved(hub, sha) == ("reachable", "what it changes is on main as well")
+    origin.commit("Upload", {"generation_config.json": "{}"})
+    assert resolved(hub, sha)[0] == ("unknown" if status == "merged" else "orphaned")
+
+
 @pytest.mark.parametrize("merge", [None, NOBODY])
 def test_a_merge_that_is_on_no_branch_cannot_be_told(
     hub: HubDouble, origin: ModelRepository, community: Community, merge: str | None
@@ -179,10 +192,10 @@ def test_three_thousand_commits_over_pages(hub: HubDouble, origin: ModelReposito
         ("orphaned", "only refs/pr/1 holds it"),
     ]
     assert history.complete
-    assert len(hub.asked) == 61 + 2
+    assert len(hub.asked) == 61 + 6
     hub.repositories[NAME].most_commits = 1000
     assert [commit.status for commit in main(hub).resolve([old, orphan])] == ["reachable", "orphaned"]
-    assert len(hub.asked) == 4 + 2
+    assert len(hub.asked) == 4 + 6
 
 
 def test_more_pages_than_a_run_may_ask_for_cannot_be_told(hub: HubDouble, origin: ModelRepository) -> None:
@@ -210,7 +223,7 @@ def test_two_hundred_open_pull_requests(hub: HubDouble, origin: ModelRepository,
         community.open()
     tip = origin.sha("refs/pr/150")
     assert resolved(hub, tip) == ("orphaned", "only refs/pr/150 holds it")
-    assert len(hub.asked) == 3
+    assert len(hub.asked) == 6
     pull(origin, 2, "Second", start=first)
     assert resolved(hub, first)[0] == "unknown"  # it stands in the oldest of too many lists
     assert len(hub.asked) == 100

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bot.fetch.git import FULL
 from bot.fetch.history import SHORT, holders, is_pull, place
-from bot.fetch.hub import HubSource
+from bot.fetch.hub import HubSource, Revision
 from bot.fetch.hub_commits import MOST_REQUESTS, Commits, Requests, Row, SpentError
 from bot.hub import AbsentError, HubError, connect
 from bot.snapshot import Commit, CommitStatus
@@ -139,14 +139,38 @@ class HubHistory:
         found = self._pulled.get(sha, []) or [ref for ref, tip in refs.pulls if tip == sha]
         while not found and self._next_pull(refs):
             found = self._pulled.get(sha, [])
-        for ref in found:
-            merged = self._merged(ref)
-            if merged is None:
-                continue
-            if merged in self._near:
-                return "reachable", f"the same change is {self._near[merged]} as {merged[:SHORT]}"
+        merged = {ref: commit for ref in found if (commit := self._merged(ref)) is not None}
+        for commit in merged.values():
+            if commit in self._near:
+                return "reachable", f"the same change is {self._near[commit]} as {commit[:SHORT]}"
+        same = self._same(sha)
+        if same:
+            return "reachable", same
+        for ref in merged:
             return "unknown", f"{ref} holds it and was merged, but the commit that this made is on no branch that was looked at"
         return "orphaned", holders(found)
+
+    def _same(self, sha: str) -> str:
+        """Word where every file that a commit changed is as it left it, as after an upload by hand; "" when that is nowhere.
+
+        The commit after one in its list is a parent of it: git looks at nothing else then.
+        """
+        commits = Commits(self._hub, self._repository, sha, self._requests, at_once=2)
+        commits.more()
+        if len(commits.rows) == 1:
+            return ""  # a first commit is another history
+        after, before = (self._files(each) for each in list(commits.rows)[:2])
+        changed = {path for path in (*after, *before) if after.get(path) != before.get(path)}
+        for tip in dict.fromkeys((self._base.tip(), self._head.tip())) if changed else ():
+            files = self._files(tip)
+            if all(files.get(path) == after.get(path) for path in changed):
+                return f"what it changes is {self._near[tip]} as well"
+        return ""
+
+    def _files(self, sha: str) -> dict[str, str]:
+        """What identifies each file of a commit."""
+        self._requests.spend()
+        return {file.path: file.oid for file in HubSource(self._hub, Revision(self._repository, sha), sha).entries()}
 
     def _next_pull(self, refs: _Refs) -> bool:
         """Bring the commits of one more pull request; False when there is none left."""
