@@ -91,10 +91,10 @@ def _listed(findings: Sequence[Finding], links: Links, limit: int) -> str:
     shown = [f"- {line(finding, links)}" for finding in alarms[:_LISTED]]
     while len("\n".join(shown)) > limit:
         shown.pop()
-    more = _rest(len(alarms) - len(shown), notes)
+    more = _rest(len(alarms) - len(shown), notes, links.elsewhere)
     return "\n\n".join(filter(None, ["\n".join(shown), more]))
 
 
-def _rest(alarms: int, notes: int) -> str:
+def _rest(alarms: int, notes: int, elsewhere: str) -> str:
     parts = [*([f"{alarms} more"] if alarms else []), *([words.plural(notes, "note")] if notes else [])]
-    return f"and {words.listing(parts)}, see the job summary" if parts else ""
+    return f"and {words.listing(parts)}, {elsewhere}" if parts else ""

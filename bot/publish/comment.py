@@ -17,7 +17,7 @@ def should_create(comparison: Comparison) -> bool:
     """Whether a pull request without a comment of ours gets one.
 
     Yes for a new error or warning, for a model that behaves or is prompted differently, and for a changed
-    file that could not be read. Notes and repairs alone are left to the job summary.
+    file that could not be read. Notes and repairs alone are not worth a comment.
     """
     alarms = any(finding.severity != "note" for finding in comparison.new)
     return alarms or effects.changes_behaviour(comparison) or bool(effects.unread_changes(comparison))
@@ -42,9 +42,7 @@ def comment(
     if not comparison.new and not should_create(comparison):
         return nothing_new(comparison, links=links, comment_id=comment_id, previous=previous)
     start = f"{mark}\n{opening(comparison)}"
-    view = View(
-        whole=False, limits=Limits(block=16_000, diff=6_000), elsewhere="see the job summary", gone=gone(comparison, previous)
-    )
+    view = View(whole=False, limits=Limits(block=16_000, diff=6_000), elsewhere=links.elsewhere, gone=gone(comparison, previous))
     return compose(start, body(comparison, links, view), footer(comparison, links), limit=limit, measure=characters)
 
 

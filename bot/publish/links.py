@@ -8,7 +8,7 @@ from bot.place import Place
 from bot.publish import escape, words
 
 _SHA = re.compile(r"[0-9a-f]{40,64}")
-_REPOSITORY = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
+_REPOSITORY = re.compile(r"(?:[A-Za-z0-9._-]+/)?[A-Za-z0-9._-]+")  # the Hub's oldest models have no owner
 
 # Longer addresses would let a few paths fill a comment.
 _LONGEST = 1_000
@@ -19,6 +19,7 @@ class Links:
     """Where the repository is shown: `server` such as https://github.com, `repository` as owner/name, full commit ids.
 
     `run` is the number of the workflow run whose report is shown, where another run shows it. Anything empty or unfit means no links: places are then shown as code.
+    `source` is the query that makes the server show a Markdown file as it is written; `elsewhere` sends a reader, as markdown, to what has no room here.
     """
 
     server: str = ""
@@ -26,6 +27,8 @@ class Links:
     base_sha: str | None = None
     head_sha: str | None = None
     run: int = 0
+    source: str = "?plain=1"
+    elsewhere: str = "see the job summary"
 
     def url(self, place: Place) -> str | None:
         """The address of the place, or None where there is no page for it."""
@@ -35,7 +38,7 @@ class Links:
         if not known or not place.in_tree or {"", ".", ".."} & set(place.path.split("/")):
             return None
         path = quote(place.path.encode("utf-8", "surrogatepass"), safe="/")
-        raw = "?plain=1" if path.lower().endswith((".md", ".markdown")) else ""
+        raw = self.source if path.lower().endswith((".md", ".markdown")) else ""
         url = f"{self._home}/blob/{sha}/{path}{raw}#L{place.line}"
         return url if len(url) <= _LONGEST else None
 
@@ -73,3 +76,14 @@ class Links:
         shown = [self.place(place, named=index == 0 or files[index] != files[index - 1]) for index, place in enumerate(distinct)]
         more = [f"and {len(shown) - limit} more"] if len(shown) > limit else []
         return " · ".join(shown[:limit] + more)
+
+
+def on_hub(endpoint: str, repository: str, *, base: str, number: int, base_sha: str | None, head_sha: str | None) -> Links:
+    """The links of a comment on pull request `number` of a repository on the Hugging Face Hub, whose branch `base` it is for.
+
+    The Hub shows a Markdown file as it is written, with lines to link to, for `?code=true`; its own people link so
+    (huggingface/huggingface.js at 0ed8d60, packages/gguf/src/quant-descriptions.ts).
+    """
+    command = f"model-repo-drift compare hub:{repository}@{base} hub:{repository}@refs/pr/{number}"
+    shown = escape.code(command, 400)
+    return Links(endpoint, repository, base_sha, head_sha, source="?code=true", elsewhere=f"see what {shown} prints")
