@@ -66,9 +66,11 @@ def access(environ: Mapping[str, str]) -> Access:
 
 
 def connect(access: Access, budget: Budget | None = None) -> "Hub":
-    """Open the Hub; `budget` is what all requests of a run share. Asks nothing yet. Raises UsageError for an endpoint that is no address."""
+    """Open the Hub; `budget` is what all requests of a run share. Asks nothing yet. Raises UsageError for an endpoint or a token that cannot be one."""
     if not _is_address(access.endpoint):
         raise UsageError(f"HF_ENDPOINT is not the address of a Hub, such as {ENDPOINT}")
+    if not (access.token.isascii() and access.token.isprintable()) or " " in access.token:
+        raise UsageError("HF_TOKEN holds what no token has: blanks, or letters that are not ASCII")
     os.environ.update(dict.fromkeys(QUIET, "1"))
     from bot.hub_client import Hub  # noqa: PLC0415 - not before the line above, and half a second that only these runs need
 

@@ -178,6 +178,16 @@ def test_the_process_that_reads_a_repository_knows_neither_token_nor_cache(varia
     assert [name for name, value in variables.items() if name.encode() in seen or value.encode() in seen] == []
 
 
+def test_what_the_hub_wants_said_starts_no_line_of_ours(
+    hub: HubDouble, origin: ModelRepository, variables: Mapping[str, str]
+) -> None:
+    body = {"id": NAME, "sha": origin.sha("main")}
+    hub.answer("GET", "/revision/", 200, body, headers={"X-HF-Warning": "topic; ::error::pay attention"})
+    ended = call(hub, variables, "check", MAIN)
+    assert (ended.status, ended.errors) == (0, "")
+    assert "pay attention" not in ended.output
+
+
 def claims(report: Any) -> list[tuple[str, str]]:
     return [(claim["status"], claim["reason"]) for claim in report["claims"]]
 
