@@ -93,6 +93,7 @@ class Queue:
         self._held: dict[str, _Held] = {}
         self._watched: dict[str, _Watched] = {}
         self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
 
     def put(self, key: str, job: Job) -> None:
         """Ask for a job. It is kept when this returns; jobs of one key that wait are done at once. Raises one of `faults`."""
@@ -127,6 +128,7 @@ class Queue:
         keeper = threading.Thread(target=self._keep, args=(stop,), name="keeper", daemon=True)
         for thread in (keeper, *threads):
             thread.start()
+        self._threads = [keeper, *threads]
         stop.wait()
         until = time.monotonic() + self._times.grace
         for thread in threads:
@@ -139,6 +141,10 @@ class Queue:
                 self._guarded(lambda key=key, held=held: self._ledger.release(key, held.text))
             self._held.clear()
         return not any(thread.is_alive() for thread in threads)
+
+    def alive(self) -> bool:
+        """Whether nothing that `work` started has ended, which only a fault of ours can bring about."""
+        return all(thread.is_alive() for thread in self._threads)
 
     # One worker.
 
