@@ -30,7 +30,7 @@ from bot.sides import Sides, sides
 from bot.snapshot import Text
 from bot.triggering import triggering
 
-SECRETS = ("INPUT_TOKEN", "GITHUB_TOKEN", "GH_TOKEN", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN")
+SECRETS = ("INPUT_TOKEN", "GITHUB_TOKEN", "GH_TOKEN", "HF_TOKEN", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN")
 
 
 class Compare(Protocol):
