@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from bot import __version__
+from bot.cli_audit import audit_options, audit_repositories
 from bot.cli_describe import (
     inspect_revision,
     predict_options,
@@ -91,6 +92,7 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[argpars
     "inspect": (inspect_revision, revision_options),
     "predict": (predict_revisions, predict_options),
     "render": (render_revision, render_options),
+    "audit": (audit_repositories, audit_options),
     "init": (initialize, init_options),
     "explain": (_explain, _explain_options),
     "action": (_action, _no_options),
