@@ -34,12 +34,13 @@ class Base(_Job, frozen=True, kw_only=True, tag="base"):
 
 
 class Audited(_Job, frozen=True, kw_only=True, tag="audited"):
-    """Judge `repo` as a part of the audit `audit`; `head` and `base` are commits, "" for the newest one and for none."""
+    """Judge `repo` as a part of the audit `audit`; `head` and `base` are commits, "" for the newest one and for none; `text` is the message of head."""
 
     audit: str
     repo: str
     head: str = ""
     base: str = ""
+    text: str = ""
 
     @property
     def key(self) -> str:

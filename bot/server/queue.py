@@ -3,22 +3,20 @@
 import os
 import secrets
 import socket
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from typing import NamedTuple
 
 import msgspec
 
-from bot.errors import CannotLookError, UsageError
 from bot.server.jobs import Job
 from bot.server.ledger import MOST_SLIPS, Failed, Ledger, Slip, Tries
+from bot.server.storage import open_storage, said
 
-WRITTEN = "write sqlite:PATH, or redis://host:port/0"
+BOT = "model_repo_drift"
+"""What the queue of the bot is called, beside which others may stand in one storage."""
 LONGEST_POLL = 0.5
 """Seconds between two looks into an empty SQLite queue."""
 
@@ -82,8 +80,10 @@ class _Watched:
 class Queue:
     """The queue at `url`. A process opens its own; threads share one. Raises UsageError for what is no such address, CannotLookError where nothing answers."""
 
-    def __init__(self, url: str, times: Times | None = None, told: Callable[[Told], None] = lambda _: None) -> None:
-        storage, faults = _storage(url)
+    def __init__(
+        self, url: str, times: Times | None = None, told: Callable[[Told], None] = lambda _: None, name: str = BOT
+    ) -> None:
+        storage, faults = open_storage(url, name)
         self.faults: tuple[type[Exception], ...] = (*faults, msgspec.MsgspecError)
         """What is raised where the storage does not answer, or holds what is not ours."""
         self._blocking = bool(storage.blocking)
@@ -160,7 +160,7 @@ class Queue:
                     stop.wait(pause)
                     pause = min(pause * 1.5, LONGEST_POLL)
             except self.faults as fault:
-                self._told(Told("", None, "lost", error=_said(fault)))
+                self._told(Told("", None, "lost", error=said(fault)))
                 stop.wait(self._times.tick)
 
     def _look(self, key: str, first: int, handle: Handle, stop: threading.Event) -> None:
@@ -193,7 +193,7 @@ class Queue:
         try:
             outcome = handle(newest.job)
         except Exception as fault:  # noqa: BLE001 - whatever it is: the job is tried again, and in the end kept as failed
-            self._failed(key, slips, _said(fault), time.monotonic() - begun)
+            self._failed(key, slips, said(fault), time.monotonic() - begun)
             return False
         self._ledger.strike(key, list(slips))
         self._ledger.clear(key)
@@ -227,7 +227,7 @@ class Queue:
         try:
             act()
         except self.faults as fault:
-            self._told(Told("", None, "lost", error=_said(fault)))
+            self._told(Told("", None, "lost", error=said(fault)))
 
     def _renew(self) -> None:
         for key in list(self._held):
@@ -254,59 +254,3 @@ class Queue:
             tries = entries.tries.get(key)
             if tries is None or time.time() >= tries.until:
                 self._ledger.wake(key, min(entries.slips[key]))
-
-
-def _storage(url: str) -> tuple[Any, tuple[type[Exception], ...]]:
-    """Open a storage of Huey; and what it raises where it does not answer."""
-    if url.startswith("sqlite:"):
-        return _sqlite(url.removeprefix("sqlite:"))
-    if url.startswith(("redis://", "rediss://")):
-        return _redis(url)
-    raise UsageError(f"--queue {url.partition(':')[0]}…: this is no queue; {WRITTEN}")
-
-
-def _sqlite(name: str) -> tuple[Any, tuple[type[Exception], ...]]:
-    from huey.storage import SqliteStorage  # noqa: PLC0415 - an extra
-
-    path = Path(name)
-    if not name or path.is_dir():
-        raise UsageError(f"--queue sqlite:{name}: a file is needed, such as sqlite:queue.db")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return SqliteStorage("model_repo_drift", filename=str(path), timeout=30), (sqlite3.Error,)
-    except (OSError, sqlite3.Error) as error:
-        raise CannotLookError(f"--queue sqlite:{name}: cannot be opened ({_said(error)})") from error
-
-
-def _redis(url: str) -> tuple[Any, tuple[type[Exception], ...]]:
-    from huey.storage import RedisStorage  # noqa: PLC0415 - an extra
-    from redis.exceptions import RedisError  # noqa: PLC0415
-
-    try:
-        parts = urlsplit(url)
-        place = f"{parts.hostname}:{parts.port or 6379}"  # never the whole: it may hold a password
-    except ValueError:
-        raise UsageError(f"--queue: this is no address of a Redis server; {WRITTEN}") from None
-    # The storage that counts without an end: RedisExpireStorage would forget a number after a day, and use it again (huey 3.5.4, storage.py:708).
-    patience = f"{'&' if parts.query else '?'}socket_timeout=10&socket_connect_timeout=5"
-    try:
-        storage = RedisStorage("model_repo_drift", url=url + patience, read_timeout=1)
-        storage.has_data_for_key("reachable")
-    except ValueError:
-        raise UsageError(f"--queue: this is no address of a Redis server; {WRITTEN}") from None
-    except RedisError as error:
-        raise CannotLookError(
-            f"--queue: the Redis server at {place} does not answer ({_said(error)}); start it, or use sqlite:PATH"
-        ) from error
-    return storage, (RedisError,)
-
-
-def _said(fault: BaseException) -> str:
-    """An error as one line. Of errors that are not ours only the kind and the place: their texts may quote anything."""
-    if isinstance(fault, CannotLookError | UsageError):
-        return " ".join(str(fault).split())
-    last = fault.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    where = f" at {Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno}" if last else ""
-    return f"{type(fault).__name__}{where}"
