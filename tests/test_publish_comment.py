@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.analyze.records import Comparison, Fix, ModelChange, PromptChange, Side, Unchecked
+from bot.analyze.records import Comparison, Fix, ModelChange, PromptChange, Severity, Side, Unchecked
 from bot.publish import marker
 from bot.publish.comment import MIN_LIMIT, comment, nothing_new, should_create
 from bot.publish.headline import headline
@@ -142,8 +142,34 @@ def test_what_went_is_said_beside_what_is_new() -> None:
 
 def test_nothing_new_keeps_the_promises_of_a_comment() -> None:
     text = nothing_new(comparisons.nothing_new(), links=LINKS, comment_id="second", previous=EARLIER)
-    assert marker.read(text.splitlines()[0]) == Marker(id="second", head="77aa01c0" * 5)
+    said = marker.read(text.splitlines()[0])
+    assert said == Marker(id="second", head="77aa01c0" * 5, gone=EARLIER.fingerprints, at=EARLIER.head)
     assert len(text.splitlines()) == 6
+
+
+@pytest.mark.parametrize(
+    "record", [comparisons.nothing_new(), comparison(new=(comparisons.ORPHAN,)), comparisons.many_findings()]
+)
+def test_another_run_for_the_same_head_says_the_same(record: Comparison) -> None:
+    before = comment(record, links=LINKS, previous=EARLIER)
+    assert comment(record, links=LINKS, previous=marker.read(before.splitlines()[0])) == before
+
+
+def test_a_run_for_another_head_forgets_what_went_before() -> None:
+    before = nothing_new(comparisons.nothing_new(), links=LINKS, previous=EARLIER)
+    assert "no longer reported" not in nothing_new(comparison(), links=LINKS, previous=marker.read(before.splitlines()[0]))
+
+
+def test_of_one_head_it_is_told_once() -> None:
+    fingerprints, here = EARLIER.fingerprints, comparisons.nothing_new().head.sha or ""
+    said = nothing_new(comparisons.nothing_new(), links=LINKS, previous=Marker(head=here, fingerprints=fingerprints))
+    assert f"The 1 error and 1 warning reported for `{here[:8]}` are no longer reported. " in said
+
+
+def test_what_went_is_the_first_to_go_where_room_is_short() -> None:
+    rows: tuple[tuple[str, Severity], ...] = tuple((f"{number:016x}", "error") for number in range(40))
+    line = marker.write(Marker(fingerprints=rows[:5], gone=rows[5:], at="a" * 40), 600)
+    assert marker.read(line) == Marker(fingerprints=rows[:5])
 
 
 PROMPT = PromptChange(folder=".", template="default", probe="user", before_sha256="1", after_sha256="2")

@@ -1,6 +1,8 @@
 """The comment on a pull request: what this change newly does to people, readable in twenty seconds."""
 
-from bot.analyze.records import Comparison
+import msgspec
+
+from bot.analyze.records import Comparison, Severity
 from bot.publish import effects, marker, words
 from bot.publish.blocks import Limits
 from bot.publish.compose import characters, compose
@@ -38,7 +40,7 @@ def comment(
     """
     if limit < MIN_LIMIT:
         raise ValueError(f"a comment needs a limit of at least {MIN_LIMIT} letters, not {limit}")
-    mark = _mark(comparison, comment_id, limit)
+    mark = _mark(comparison, comment_id, limit, previous)
     if not comparison.new and not should_create(comparison):
         return nothing_new(comparison, links=links, comment_id=comment_id, previous=previous)
     start = f"{mark}\n{opening(comparison)}"
@@ -55,22 +57,19 @@ def nothing_new(comparison: Comparison, *, links: Links, comment_id: str = "defa
     line = " ".join(filter(None, [said, there])) or "No new finding, and no changed prediction or prompt."
     unread = words.unread(comparison.unchecked)
     extra = f" ({markup(unread[0], 200)})" if len(unread) == 1 else ""
-    start = f"{_mark(comparison, comment_id, MIN_LIMIT)}\n### {markup(headline(comparison))}"
+    start = f"{_mark(comparison, comment_id, MIN_LIMIT, previous)}\n### {markup(headline(comparison))}"
     return f"{start}\n\n{line}\n\n{footer(comparison, links, extra)}\n"
 
 
 def gone(comparison: Comparison, previous: Marker | None) -> str:
     """What the earlier comment reported and this run does not, and what is known of why; "" for nothing."""
-    if previous is None:
-        return ""
-    now = {finding.fingerprint for finding in comparison.new}
-    left = {fingerprint: severity for fingerprint, severity in previous.fingerprints if fingerprint not in now}
-    if not left:
+    at, left = _left(comparison, previous)
+    if previous is None or not left:
         return ""
     number = words.listing(words.counts(left.values()).split(", "))
     if previous.more:
         number = f"{number} and others"
-    reported = f"The {number} reported for {code(words.short(previous.head) or 'an earlier head', 60)}"
+    reported = f"The {number} reported for {code(words.short(at) or 'an earlier head', 60)}"
     are = "is" if len(left) == 1 and not previous.more else "are"
     reasons = {
         "fixed": comparison.resolved,
@@ -79,9 +78,23 @@ def gone(comparison: Comparison, previous: Marker | None) -> str:
     }
     known = {said: len(left.keys() & {each.fingerprint for each in found}) for said, found in reasons.items()}
     why = ", ".join(f"{count} {said}" for said, count in known.items() if count)
-    return f"{reported} {are} no longer reported for {code(words.short(comparison.head.sha) or comparison.head.label, 60)}{f' ({why})' if why else ''}."
+    head = words.short(comparison.head.sha) or comparison.head.label
+    since = "" if comparison.head.sha == at else f" for {code(head, 60)}"  # of one head, what it refers to changed
+    return f"{reported} {are} no longer reported{since}{f' ({why})' if why else ''}."
 
 
-def _mark(comparison: Comparison, comment_id: str, limit: int) -> str:
-    found = tuple(words.severest(comparison.new))
-    return marker.write(marker.of(found, comment_id, comparison.head.sha or ""), limit // 4)
+def _left(comparison: Comparison, previous: Marker | None) -> tuple[str, dict[str, Severity]]:
+    """The head that the earlier comment spoke of, and what was reported for it and is no longer; a run for the same head finds what the last one found gone."""
+    if previous is None:
+        return "", {}
+    again = previous.gone if previous.head == comparison.head.sha else ()
+    now = {finding.fingerprint for finding in comparison.new}
+    reported = (*previous.fingerprints, *again)
+    left: dict[str, Severity] = {fingerprint: severity for fingerprint, severity in reported if fingerprint not in now}
+    return previous.at if again else previous.head, left
+
+
+def _mark(comparison: Comparison, comment_id: str, limit: int, previous: Marker | None) -> str:
+    found = marker.of(tuple(words.severest(comparison.new)), comment_id, comparison.head.sha or "")
+    at, left = _left(comparison, previous)
+    return marker.write(msgspec.structs.replace(found, gone=tuple(left.items()), at=at), limit // 4)
