@@ -1,6 +1,8 @@
 """What the bot does about pull requests on the Hub, from the job to the comment, against the stand-in for the Hub."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -281,3 +283,25 @@ def test_a_pull_request_that_is_deleted_meanwhile_is_passed_over(hub: HubDouble,
     hub.answer("GET", "/discussions/2$", 404)
     assert judge_base(MAIN, bot, lambda _: None) == 0
     assert [line.rpartition("/")[2] for line in hub.asked[1:]] == ["2?diff=1", "1?diff=1"]
+
+
+def test_letters_that_are_none_are_no_fault(hub: HubDouble, origin: ModelRepository, community: Community, bot: Bot) -> None:
+    half = "\ud83d"  # what is left of a letter that was cut in the middle, which JSON can spell
+    fix = origin.sha("refs/pr/1")
+    pull(origin, 2, "Words", {"README.md": "# Model\n"})
+    row = {"id": origin.sha("refs/pr/2"), "title": half, "message": half}
+    hub.answer("GET", "/commits/refs/pr/2$", 200, [row, {"id": origin.sha("main")}])
+    community.open(f"Tell of the fix {half}", f"{half} This documents the fix in commit {fix}.")
+    comment_on(community, 2, half, "somebody")
+    assert judge(job(2), bot).outcome == "created"
+
+
+def test_workers_judge_at_once(origin: ModelRepository, community: Community, bot: Bot) -> None:
+    for number in range(2, 5):
+        origin.git("update-ref", f"refs/pr/{number}", "refs/pr/1")
+        community.open(f"Number {number}")
+    jobs = [job(number) for number in (1, 2, 3, 4, 1, 2)]
+    with ThreadPoolExecutor(len(jobs)) as threads:
+        outcomes = [judged.outcome for judged in threads.map(partial(judge, bot=bot), jobs)]
+    assert set(outcomes) <= {"created", "edited", "unchanged"}
+    assert [len(shown(community, number)) for number in (1, 2, 3, 4)] == [1, 1, 1, 1]

@@ -57,7 +57,7 @@ def build_change(
         for name, some in list(others.items())[:MOST_OTHERS]:
             commits += _there(name, elsewhere(name).resolve(list(some)))
     return Change(
-        texts=tuple(texts),
+        texts=tuple(_encodable(text) for text in texts),
         commits=commits,
         repository=repository,
         complete_refs=history.complete,
@@ -72,6 +72,11 @@ def _there(repository: str, commits: Iterable[Commit]) -> tuple[Commit, ...]:
     return tuple(
         msgspec.structs.replace(commit, repository=repository, reason=f"{repository}: {commit.reason}") for commit in told
     )
+
+
+def _encodable(text: Text) -> Text:
+    """The text with halves of letters, which JSON can spell and UTF-8 cannot hold, as their escapes: titles are cut anywhere."""
+    return Text(text.path, text.text.encode("utf-8", "backslashreplace").decode())
 
 
 def documents(folder: Path, *snapshots: Snapshot) -> list[tuple[str, str]]:
