@@ -410,6 +410,11 @@ def test_places_are_linked_at_their_commits(repository: str) -> None:
     assert links.url(comparisons.base("README.md", 2)) == f"{blob}/{base_sha}/README.md?code=true#L2"
 
 
+def test_a_branch_cannot_bring_a_command_along() -> None:
+    links = on_hub("https://huggingface.co", NAME, base="x;id`$(id)", number=7, base_sha=None, head_sha=None)
+    assert links.elsewhere == "see what ``model-repo-drift compare 'hub:acme/model@x;id`$(id)' hub:acme/model@refs/pr/7`` prints"
+
+
 @pytest.mark.parametrize("record", [comparisons.many_findings(), comparisons.hostile(), comparisons.added_model()])
 def test_what_has_no_room_is_elsewhere_than_on_github(record: Any) -> None:
     links = on_hub("https://huggingface.co", NAME, base="main", number=7, base_sha="b" * 40, head_sha="a" * 40)

@@ -1,6 +1,7 @@
 """Addresses of places: where a reader finds the line in the repository's own pages."""
 
 import re
+import shlex
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -84,6 +85,6 @@ def on_hub(endpoint: str, repository: str, *, base: str, number: int, base_sha: 
     The Hub shows a Markdown file as it is written, with lines to link to, for `?code=true`; its own people link so
     (huggingface/huggingface.js at 0ed8d60, packages/gguf/src/quant-descriptions.ts).
     """
-    command = f"model-repo-drift compare hub:{repository}@{base} hub:{repository}@refs/pr/{number}"
-    shown = escape.code(command, 400)
+    sides = (f"hub:{repository}@{base}", f"hub:{repository}@refs/pr/{number}")  # people paste it into a shell
+    shown = escape.code(shlex.join(["model-repo-drift", "compare", *sides]), 400)
     return Links(endpoint, repository, base_sha, head_sha, source="?code=true", elsewhere=f"see what {shown} prints")
