@@ -109,6 +109,10 @@ class Queue:
         """How many keys wait or are worked on. Raises one of `faults`."""
         return self.state().outstanding
 
+    def asked(self) -> set[str]:
+        """The keys that wait or are worked on. Raises one of `faults`."""
+        return set(self._ledger.entries().slips)
+
     def failed(self) -> dict[str, Failed]:
         """What was given up, by key. Raises one of `faults`."""
         return self._ledger.entries().failed
