@@ -16,7 +16,7 @@ SHARED = Path(os.environ.get("MODEL_REPO_DRIFT_SHARED", ROOT.parent / "shared"))
 
 @cache
 def present(what: str) -> bool:
-    """Whether something that not every machine has is here: 'shared', 'docker', 'node', 'npm' (its locked packages) or 'chromium'."""
+    """Whether something that not every machine has is here: 'shared', 'docker', 'node', 'npm' (its locked packages), 'chromium', 'redis' (its server) or 'compose'."""
     if what == "shared":
         return (SHARED / "cases").is_dir()
     if what == "docker":
@@ -28,6 +28,10 @@ def present(what: str) -> bool:
         return javascript.installed() is not None
     if what in ("node", "chromium"):
         return shutil.which(what) is not None
+    if what == "redis":
+        return shutil.which("redis-server") is not None
+    if what == "compose":
+        return shutil.which("docker-compose") is not None
     raise ValueError(f"unknown need {what!r}")
 
 
