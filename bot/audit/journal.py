@@ -40,11 +40,11 @@ class Journal:
         self._path = folder / LINES
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+            self.file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
         except OSError as error:
             raise UsageError(f"--output {folder}: cannot be written ({error.strerror})") from error
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise UsageError(f"--output {folder}: another audit is writing there; give another folder") from error
         self.id = self._about(history).id
@@ -58,7 +58,7 @@ class Journal:
     def close(self) -> None:
         """Let another process write."""
         self._index.close()
-        os.close(self._file)
+        os.close(self.file)
 
     def first(self, repo: str) -> bool:
         """Whether this is the first time in this run that we are asked about a repository."""
@@ -79,7 +79,7 @@ class Journal:
         whole = memoryview(msgspec.json.encode(line) + b"\n")
         try:
             while whole:
-                whole = whole[os.write(self._file, whole) :]
+                whole = whole[os.write(self.file, whole) :]
         except OSError as error:
             raise UsageError(f"{self._path}: cannot be written ({error.strerror}); run the same again to go on") from error
         self._enter(line)
@@ -104,17 +104,17 @@ class Journal:
 
     def _drop_torn(self) -> None:
         """Cut off what a machine that went down left of a line."""
-        size = os.fstat(self._file).st_size
+        size = os.fstat(self.file).st_size
         end = size
         while end:
             start = max(0, end - (1 << 16))
-            found = os.pread(self._file, end - start, start).rfind(b"\n")
+            found = os.pread(self.file, end - start, start).rfind(b"\n")
             if found >= 0:
                 end = start + found + 1
                 break
             end = start
         if end != size:
-            os.ftruncate(self._file, end)
+            os.ftruncate(self.file, end)
 
     def _about(self, history: int | None) -> About:
         path = self._folder / ABOUT

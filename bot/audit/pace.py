@@ -79,9 +79,9 @@ class Pace:
         from huggingface_hub import get_session  # noqa: PLC0415 - not before `connect` said how it shall behave
 
         hooks = get_session().event_hooks
-        if self._answered not in hooks["response"]:
+        if self.answered not in hooks["response"]:
             hooks["request"].append(self._asked)
-            hooks["response"].append(self._answered)
+            hooks["response"].append(self.answered)
 
     def patiently(self, work: Callable[[], T]) -> T:
         """Do some work, and again after a pause where the Hub's limit ended it. Raises what `work` raises, and StoppedError."""
@@ -113,7 +113,8 @@ class Pace:
         if request.url.netloc.decode() == self._host:
             self.wait()
 
-    def _answered(self, answer: "httpx2.Response") -> None:
+    def answered(self, answer: "httpx2.Response") -> None:
+        """Take from an answer of the Hub whether there is to be a pause."""
         from huggingface_hub.utils import parse_ratelimit_headers  # noqa: PLC0415 - as above
 
         if answer.request.url.netloc.decode() != self._host:

@@ -92,12 +92,12 @@ class Queued:
     def lines(self, asked: Iterator[Asked]) -> Iterator[Line]:
         """Answer everything. Raises CannotLookError when the storage is silent for long."""
         flying: dict[str, Asked] = {}
+        before = self._patiently(self._queue.asked)  # by us, until we were killed
         for each in asked:
             job = Audited(audit=self._audit, repo=each.repo, head=each.head, base=each.base, text=each.text)
             flying[job.key] = each
-            if not self._patiently(
-                lambda job=job: self._board.get([job.key])
-            ):  # else it was judged and we ended before we wrote it
+            # What is worked on would be done again, and what was judged and not written yet is on the board.
+            if job.key not in before and not self._patiently(lambda job=job: self._board.get([job.key])):
                 self._patiently(lambda job=job: self._queue.put(job.key, job))
             while len(flying) >= AHEAD:
                 yield from self._landed(flying)
@@ -164,6 +164,6 @@ def workers(queue: Queue, board: Board, judge: Judge, count: int) -> Generator[t
             work.join()
 
 
-def open_queue(url: str, told: Callable[[Told], None], times: Times = TIMES) -> tuple[Queue, Board]:
+def open_queue(url: str, told: Callable[[Told], None], times: Times | None = None) -> tuple[Queue, Board]:
     """Open the queue of audits. Raises UsageError or CannotLookError."""
-    return Queue(url, times, told, name=AUDITS), Board(url)
+    return Queue(url, times or TIMES, told, name=AUDITS), Board(url)
