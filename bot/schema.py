@@ -9,6 +9,7 @@ from bot.analyze.inspection import Inspection
 from bot.analyze.predictions import Predictions
 from bot.analyze.records import Comparison
 from bot.analyze.renderings import Renderings
+from bot.audit.records import Line
 from bot.settings import json_schema
 
 FOLDER = Path(__file__).parent.parent / "schema"
@@ -17,6 +18,7 @@ FOLDER = Path(__file__).parent.parent / "schema"
 def documents() -> dict[str, bytes]:
     """The schema files by name, as they are committed."""
     return {
+        "audit-1.json": _text(_schema(Line, "A line of an audit of Model Repo Drift: one revision, or one pair of a history")),
         "comparison-1.json": _text(comparison()),
         "inspection-1.json": _text(inspection()),
         "predictions-1.json": _text(

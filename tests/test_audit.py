@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from tests.conftest import ROOT
 from tests.doubles.hub import TOKEN
 from tests.doubles.hub_audit import Limit, ManyDouble
 from tests.doubles.model_repository import ModelRepository
 from tests.repositories import GitRepository
 from tests.test_command_line import PROGRAM, Ended, environment, started
 
+SCHEMA = Draft202012Validator(json.loads((ROOT / "schema" / "audit-1.json").read_text(encoding="utf-8")))
 GONE = "hub:acme/gone@main: the Hub has no such repository that the token in HF_TOKEN may read"
 
 
@@ -47,7 +50,12 @@ class Land:
         assert all(TOKEN.encode() not in path.read_bytes() for path in self.folder.rglob("*") if path.is_file())
 
     def lines(self, name: str = "out") -> list[Any]:
-        return [json.loads(line) for line in (self.folder / name / "audit.jsonl").read_text().splitlines()]
+        """Every line, which keeps to the published schema."""
+        path = self.folder / name / "audit.jsonl"
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        for line in lines:
+            SCHEMA.validate(line)
+        return lines
 
     def page(self, name: str = "out") -> str:
         return (self.folder / name / "summary.md").read_text()
@@ -228,6 +236,7 @@ USAGE = {
         ("../..", "--output", "out"),
         "is needed, such as hub:openai/gpt-oss-20b@main, or org/* for all of an organization",
     ),
+    "a long word": (("x" * 5000, "--output", "out"), "is needed"),
     "everything": (("*", "--output", "out"), "is needed"),
     "a bad line": (("list", "--output", "out"), "list:2: 'no model': hub:<organization>/<name>@<revision> is needed"),
     "no worker": (("acme/m", "--output", "out", "--workers", "0"), "--workers takes a number from 1 on"),

@@ -14,7 +14,7 @@ from bot.hub import Access, HubError
 class Audit:
     """One run. `history` is how many pairs of each history are compared, 0 for all, None where newest revisions are judged.
 
-    `unlisted` are the organizations whose repositories could not be listed, each with the reason; `left` counts the repositories that were finished before this run. `tell` is told every line once it is written.
+    `unlisted` are the organizations whose repositories could not be listed, each with the reason. `tell` is told every line once it is written.
     """
 
     def __init__(
@@ -28,7 +28,6 @@ class Audit:
         tell: Callable[[Line], None],
     ) -> None:
         self.unlisted: list[str] = []
-        self.left = 0
         self._words, self._journal, self._access, self._pace = words, journal, access, pace
         self._history = history
         self._tell = tell
@@ -44,12 +43,8 @@ class Audit:
 
     def _asked(self) -> Iterator[Asked]:
         for repo in self._names():
-            if not self._journal.first(repo):
-                continue
-            if self._journal.finished(repo):
-                self.left += 1
-                continue
-            yield from self._parts(repo)
+            if self._journal.first(repo) and not self._journal.finished(repo):
+                yield from self._parts(repo)
 
     def _names(self) -> Iterator[str]:
         for name in written(self._words):

@@ -7,12 +7,15 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from secrets import token_hex
+from typing import TypeVar
 
 import msgspec
 
 from bot import __version__
 from bot.audit.records import Asked, Line
 from bot.errors import UsageError
+
+T = TypeVar("T")
 
 LINES, ABOUT, PAGE = "audit.jsonl", "audit.json", "summary.md"
 
@@ -26,6 +29,14 @@ class About(msgspec.Struct, frozen=True):
     history: int | None
     version: str
     id: str
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """Of a line what says which one it is."""
+
+    repo: str
+    base: str | None
+    of: int
 
 
 class Journal:
@@ -52,8 +63,8 @@ class Journal:
         self._index.execute("CREATE TABLE line (repo, base, parts, PRIMARY KEY (repo, base)) WITHOUT ROWID")
         self._index.execute("CREATE TABLE seen (repo PRIMARY KEY) WITHOUT ROWID")
         self._drop_torn()
-        for line in self.lines():
-            self._enter(line)
+        for part in self._read(_Part):
+            self._enter(part)
 
     def close(self) -> None:
         """Let another process write."""
@@ -86,10 +97,13 @@ class Journal:
 
     def lines(self) -> Iterator[Line]:
         """Every line, one by one."""
+        yield from self._read(Line)
+
+    def _read(self, kind: type[T]) -> Iterator[T]:
         with self._path.open("rb") as file:
             for number, row in enumerate(file, 1):
                 try:
-                    yield msgspec.json.decode(row, type=Line)
+                    yield msgspec.json.decode(row, type=kind)
                 except msgspec.DecodeError as error:
                     raise UsageError(f"{self._path}:{number}: is no line of an audit ({error}); take it out to go on") from error
 
@@ -99,7 +113,7 @@ class Journal:
         _replace(path, text.encode())
         return path
 
-    def _enter(self, line: Line) -> None:
+    def _enter(self, line: "Line | _Part") -> None:
         self._index.execute("INSERT OR REPLACE INTO line VALUES (?, ?, ?)", (line.repo, line.base or "", line.of))
 
     def _drop_torn(self) -> None:

@@ -27,7 +27,7 @@ LONGEST_MESSAGE = 20_000  # characters
 def hold(words: Sequence[str]) -> None:
     """Hold the words of the command line to what they may be, and the lines of every file. Raises UsageError."""
     for word in words:
-        if not Path(word).is_file():
+        if not _is_file(word):
             _hold(word.removeprefix(PREFIX), "")
             continue
         for number, name in _lines(Path(word)):
@@ -37,10 +37,17 @@ def hold(words: Sequence[str]) -> None:
 def written(words: Sequence[str]) -> Iterator[str]:
     """What the words stand for, one by one: "org/name", "org/name@revision", or "org/*" for all of an organization."""
     for word in words:
-        if Path(word).is_file():
+        if _is_file(word):
             yield from (name for _, name in _lines(Path(word)))
         else:
             yield word.removeprefix(PREFIX)
+
+
+def _is_file(word: str) -> bool:
+    try:
+        return Path(word).is_file()
+    except OSError:  # such as a name that is too long for one
+        return False
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
