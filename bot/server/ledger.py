@@ -36,9 +36,13 @@ class Slip(msgspec.Struct, frozen=True):
 
 
 class Tries(msgspec.Struct, frozen=True):
-    """How often a key was tried in vain, when that was last, why, and until when nobody tries again unless something new is asked for."""
+    """How often a key was tried in vain, when that was last, why, and until when nobody tries again unless something new is asked for.
+
+    `first` is the first slip that still waits: who is woken for a newer one does its job as well.
+    """
 
     count: int
+    first: int
     at: float
     until: float
     error: str

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from bot.server.jobs import Job
-from bot.server.ledger import MOST_SLIPS, Failed, Ledger, Slip, Tries
+from bot.server.ledger import MOST_SLIPS, Failed, Ledger, Slip, Tries, Wake
 from bot.server.storage import open_storage, said
 
 BOT = "model_repo_drift"
@@ -87,7 +87,7 @@ class Queue:
         self.faults: tuple[type[Exception], ...] = (*faults, msgspec.MsgspecError)
         """What is raised where the storage does not answer, or holds what is not ours."""
         self._blocking = bool(storage.blocking)
-        self._ledger = Ledger(storage)
+        self.ledger = Ledger(storage)
         self._times = times or Times()
         self._told = told
         self._held: dict[str, _Held] = {}
@@ -97,11 +97,11 @@ class Queue:
 
     def put(self, key: str, job: Job) -> None:
         """Ask for a job. It is kept when this returns; jobs of one key that wait are done at once. Raises one of `faults`."""
-        self._ledger.write(key, job)
+        self.ledger.write(key, job)
 
     def state(self) -> State:
         """What is to be done. Reads all that is outstanding. Raises one of `faults`."""
-        entries = self._ledger.entries()
+        entries = self.ledger.entries()
         dates = [slip.at for slips in entries.slips.values() for slip in slips.values()]
         return State(len(entries.slips), len(entries.failed), max(time.time() - min(dates), 0) if dates else 0)
 
@@ -111,15 +111,15 @@ class Queue:
 
     def asked(self) -> set[str]:
         """The keys that wait or are worked on. Raises one of `faults`."""
-        return set(self._ledger.entries().slips)
+        return set(self.ledger.entries().slips)
 
     def failed(self) -> dict[str, Failed]:
         """What was given up, by key. Raises one of `faults`."""
-        return self._ledger.entries().failed
+        return self.ledger.entries().failed
 
     def reachable(self) -> None:
         """Raise one of `faults` where the storage does not answer."""
-        self._ledger.reachable()
+        self.ledger.reachable()
 
     def work(self, handle: Handle, *, workers: int, stop: threading.Event) -> bool:
         """Do jobs in `workers` threads until `stop`, then let those that run end; False where one takes longer than the grace.
@@ -142,7 +142,7 @@ class Queue:
                 self._guarded(self._renew)
         with self._lock:
             for key, held in self._held.items():
-                self._guarded(lambda key=key, held=held: self._ledger.release(key, held.text))
+                self._guarded(lambda key=key, held=held: self.ledger.release(key, held.text))
             self._held.clear()
         return not any(thread.is_alive() for thread in threads)
 
@@ -156,10 +156,10 @@ class Queue:
         pause = 0.02
         while not stop.is_set():
             try:
-                wake = self._ledger.next()
+                wake = self.ledger.next()
                 if wake is not None:
                     pause = 0.02
-                    self._look(wake.key, wake.first, handle, stop)
+                    self.look(wake, handle, stop)
                 elif not self._blocking:
                     stop.wait(pause)
                     pause = min(pause * 1.5, LONGEST_POLL)
@@ -167,30 +167,32 @@ class Queue:
                 self._told(Told("", None, "lost", error=said(fault)))
                 stop.wait(self._times.tick)
 
-    def _look(self, key: str, first: int, handle: Handle, stop: threading.Event) -> None:
-        """Do what stands on the slips of a key from `first` on, and what is written meanwhile."""
+    def look(self, wake: Wake, handle: Handle, stop: threading.Event) -> None:
+        """Do what stands on the slips of a key, and what is written meanwhile, unless somebody else works on it. Raises one of `faults`."""
+        key, first = wake.key, wake.first
         while not stop.is_set():
             held = _Held(f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(8)}")
-            if not self._ledger.take(key, held.text):
+            if not self.ledger.take(key, held.text):
                 return  # whoever has the lease looks for newer slips when it has given it back
             with self._lock:
                 self._held[key] = held
             try:
-                last = min(self._ledger.newest(key), first + MOST_SLIPS)
-                slips = self._ledger.slips(key, first, last)
-                done = not slips or self._do(key, slips, handle)
+                tries = self.ledger.tries(key)
+                first = first if tries is None else min(first, tries.first)
+                last = min(self.ledger.newest(key), first + MOST_SLIPS)
+                slips = self.ledger.slips(key, first, last)
+                done = not slips or self._do(key, slips, tries, handle)
             finally:
                 with self._lock:  # where the storage failed as well: a lease that nobody renews is broken by the others
                     self._held.pop(key, None)
-            self._ledger.release(key, held.text)
+            self.ledger.release(key, held.text)
             first = last + 1
-            if not done or self._ledger.newest(key) < first:
+            if not done or self.ledger.newest(key) < first:
                 return
 
-    def _do(self, key: str, slips: dict[int, Slip], handle: Handle) -> bool:
+    def _do(self, key: str, slips: dict[int, Slip], tries: Tries | None, handle: Handle) -> bool:
         """Run a job and write down what came of it; False where it is to be tried again."""
         newest = slips[max(slips)]
-        tries = self._ledger.tries(key)
         if tries is not None and newest.at <= tries.at and time.time() < tries.until:
             return False  # somebody was woken twice
         begun = time.monotonic()
@@ -199,21 +201,21 @@ class Queue:
         except Exception as fault:  # noqa: BLE001 - whatever it is: the job is tried again, and in the end kept as failed
             self._failed(key, slips, said(fault), time.monotonic() - begun)
             return False
-        self._ledger.strike(key, list(slips))
-        self._ledger.clear(key)
+        self.ledger.strike(key, list(slips))
+        self.ledger.clear(key)
         self._told(Told(key, newest.job, outcome, time.monotonic() - begun))
         return True
 
     def _failed(self, key: str, slips: dict[int, Slip], error: str, seconds: float = 0, *, killed: bool = False) -> None:
         job, now = slips[max(slips)].job, time.time()
-        tries = self._ledger.tries(key)
+        tries = self.ledger.tries(key)
         count = tries.count if tries else 0
         if count < len(self._times.pauses):
             pause = 0 if killed else self._times.pauses[count]
-            self._ledger.tried(key, Tries(count + 1, now, now + pause, error))
+            self.ledger.tried(key, Tries(count + 1, min(slips), now, now + pause, error))
             self._told(Told(key, job, "rescued" if killed else "again", seconds, error))
         else:
-            self._ledger.give_up(key, Failed(job, now, error), list(slips))
+            self.ledger.give_up(key, Failed(job, now, error), list(slips))
             self._told(Told(key, job, "failed", seconds, error))
 
     # Who keeps our leases alive, and looks for work that a killed worker left.
@@ -223,7 +225,7 @@ class Queue:
         while not stop.wait(pause):
             begun = time.monotonic()
             self._guarded(self._renew)
-            self._guarded(self._rescue)
+            self._guarded(self.rescue)
             pause = max(self._times.tick, 5 * (time.monotonic() - begun))  # looking through much must not become the work
             pause = min(pause, self._times.silence / 3)
 
@@ -237,19 +239,19 @@ class Queue:
         for key in list(self._held):
             with self._lock:  # its worker does not give it back meanwhile
                 held = self._held.get(key)
-                if held is not None and self._ledger.renew(key, held.text, f"{held.owner} {held.beat + 1}"):
+                if held is not None and self.ledger.renew(key, held.text, f"{held.owner} {held.beat + 1}"):
                     held.beat += 1
 
-    def _rescue(self) -> None:
-        """Wake somebody for every key that has slips and neither a living lease nor a place in the queue."""
-        waking = self._ledger.waking()
-        entries = self._ledger.entries()
+    def rescue(self) -> None:
+        """Wake somebody for every key that has slips and neither a living lease nor a place in the queue. Raises one of `faults`."""
+        waking = self.ledger.waking()
+        entries = self.ledger.entries()
         self._watched = {
             key: old if (old := self._watched.get(key)) is not None and old.lease == lease else _Watched(lease)
             for key, lease in entries.leases.items()
         }
         for key, watched in self._watched.items():
-            if time.monotonic() - watched.since > self._times.silence and self._ledger.release(key, watched.lease):
+            if time.monotonic() - watched.since > self._times.silence and self.ledger.release(key, watched.lease):
                 del entries.leases[key]
                 if slips := entries.slips.get(key):
                     # It counts, but nobody waits: mostly a machine was restarted. A job that ends every worker is given up some day.
@@ -257,4 +259,4 @@ class Queue:
         for key in entries.slips.keys() - entries.leases.keys() - waking:
             tries = entries.tries.get(key)
             if tries is None or time.time() >= tries.until:
-                self._ledger.wake(key, min(entries.slips[key]))
+                self.ledger.wake(key, min(entries.slips[key]))
