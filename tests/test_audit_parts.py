@@ -1,5 +1,6 @@
 """Parts of the audit by themselves: the journal's laws, the pause that all keep, and the page."""
 
+import hashlib
 import os
 import re
 import tempfile
@@ -27,6 +28,7 @@ from bot.audit.page import NAMED, WORST, page, tally
 from bot.audit.progress import said
 from bot.audit.records import MOST_BYTES, MOST_KEPT, Asked, Line, failed, judged
 from bot.errors import CannotLookError, UsageError
+from bot.fetch.hub_cache import ContentCache
 from bot.hub import Access
 from tests import comparisons
 from tests.test_publish_hostile import ACTIVE, by_github, hostile_texts
@@ -351,3 +353,22 @@ def test_no_text_means_anything_on_the_page(name: str, title: str, reason: str) 
             assert not pattern.search(text), f"{pattern.pattern} in {text!r}"
     assert shown.tags.count("h2") == 4
     assert said(lines[0], 1, 0, 0).isprintable()
+
+
+def test_a_long_process_looks_through_the_cache_now_and_then_only(tmp_path: Path) -> None:
+    def keep(size: int) -> None:
+        cache = ContentCache(tmp_path, largest=100_000)  # one for each repository
+        content = os.urandom(size)
+        cache.put(hashlib.sha256(content).hexdigest(), content)
+        cache.prune()
+
+    keep(100)
+    large = tmp_path / "ab" / ("ab" * 32)
+    large.parent.mkdir(exist_ok=True)
+    large.write_bytes(bytes(200_000))
+    os.utime(large, (1_000, 1_000))
+    keep(100)
+    assert large.exists()
+    keep(2_000)
+    assert not large.exists()
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 3

@@ -5,8 +5,10 @@ import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import ClassVar
 
 LARGEST = 2 << 30  # bytes of all contents
+OFTEN = 100  # looks through the cache while all of it is filled
 SHA256 = 64  # digits
 
 
@@ -23,10 +25,11 @@ class ContentCache:
     What is read is held to its id again. The folder is for its owner alone: contents may come from private repositories.
     """
 
+    _added: ClassVar[dict[Path, int]] = {}  # bytes by folder that this process added since it looked through all of them
+
     def __init__(self, folder: Path | None, largest: int = LARGEST) -> None:
         self._folder = folder
         self._largest = largest
-        self._added = False
 
     def get(self, oid: str) -> bytes | None:
         """Return a content, None where it is not here or damaged."""
@@ -58,12 +61,16 @@ class ContentCache:
             except OSError:
                 Path(name).unlink()
                 raise
-            self._added = True
+            self._added[self._folder] = self._added.get(self._folder, self._largest) + len(content)
 
     def prune(self) -> None:
-        """Take out what was not used for longest until the rest is small enough; asks the disk only when something was added."""
-        if self._folder is None or not self._added:
+        """Take out what was not used for longest until the rest is small enough.
+
+        Asks the disk only when this process added something, then again for each hundredth of what may be there: looking through a full cache takes seconds.
+        """
+        if self._folder is None or self._added.get(self._folder, 0) * OFTEN < self._largest:
             return
+        self._added[self._folder] = 0
         found: list[tuple[float, int, Path]] = []
         for path in self._folder.glob("??/*"):
             with suppress(OSError):  # another process took it out
@@ -76,4 +83,3 @@ class ContentCache:
             with suppress(OSError):
                 path.unlink()
                 total -= size
-        self._added = False
