@@ -49,11 +49,12 @@ lint: setup ## style, types, workflows
 image: setup ## build the container image (IMAGE=, BASE=, DOCKER_BUILD_FLAGS=)
 	docker build $(DOCKER_BUILD_FLAGS) --build-arg BASE=$(BASE) --tag $(IMAGE) .
 
-bench: setup ## compare our time with that of loading both revisions in transformers
+bench: setup ## compare our time with that of loading both revisions in transformers, and two workers of an audit with one
 	$(BIN)/python -m tools.bench_render
 	$(BIN)/python -m tools.bench_reading
 	$(BIN)/python -m tools.bench_predict
 	$(BIN)/python tools/bench.py
+	$(BIN)/python -m tools.bench_audit
 
 bot-storm: setup ## send 500 webhook deliveries to the bot while its workers are killed, on SQLite and on Redis (needs redis-server)
 	$(BIN)/python -m tools.storm
