@@ -19,6 +19,7 @@ from bot.cli_init import init_options, initialize
 from bot.cli_judge import check_options, check_revision, compare_options, compare_revisions
 from bot.cli_output import one_line, page, say, write
 from bot.cli_serve import serve_bot, serve_options
+from bot.cli_watch import watch_options, watch_repositories
 from bot.errors import CannotLookError, UsageError
 
 STATUS = "exit status: 0 nothing new at or above --fail-on; 1 such findings; 2 wrong usage or settings; 3 could not look"
@@ -98,6 +99,7 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[argpars
     "action": (_action, _no_options),
     "publish": (_publish, _publish_options),
     "serve": (serve_bot, serve_options),
+    "watch": (watch_repositories, watch_options),
 }
 
 

@@ -34,6 +34,7 @@ RIGHTS = {
     "model-repo-drift.yml": {"drift": {"contents": "read", "pull-requests": "write"}},
     "forks-report.yml": {"drift": {"contents": "read"}},
     "forks-publish.yml": {"comment": {"actions": "read", "contents": "read", "pull-requests": "write"}},
+    "hub-watch.yml": {"watch": {}},
     "code-scanning.yml": {"drift": {"contents": "read", "pull-requests": "write", "security-events": "write"}},
 }
 
