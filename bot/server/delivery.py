@@ -91,7 +91,7 @@ def decide(payload: bytes, own: frozenset[str] = frozenset()) -> Decision:
     """
     try:
         read = msgspec.json.decode(payload, type=_Payload)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"this is no webhook payload of version {VERSION}: {_plain(error)}") from None
     jobs, reason = _jobs(read, own)
     return Decision(jobs, "" if jobs else reason, f"{read.event.scope} {read.event.action}", read.repo.name)
