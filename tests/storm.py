@@ -212,6 +212,10 @@ class Process:
         """Stop it as an operator does; its exit status."""
         if self._process.poll() is None:
             self._process.send_signal(number)
+        return self.ended()
+
+    def ended(self) -> int:
+        """Wait for its end; its exit status."""
         return self._process.wait(60)
 
     def end(self) -> None:
