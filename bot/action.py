@@ -186,12 +186,10 @@ def _publish(given: Environment, asked: str, hub: Github | None, runner: Runner)
 def _judge(
     given: Environment, todo: Job, remote: Repository | github.Posted, runner: Runner, compare: Compare, exit_status: ExitStatus
 ) -> int:
+    places, sarif = _files(given)
     lfs = LfsServer(given.server_url, todo.repository, given.token) if given.token else None
     opened = sides(todo, given.workspace, remote if isinstance(remote, Repository) else None, lfs)
     chosen = _settings(given, opened)
-    places = stored.spots(given.workspace, given.inputs.get("report", "").strip(), given.output, given.temp)
-    sarif = given.inputs.get("sarif", "").strip()
-    sarif_file = stored.inside(given.workspace, "sarif", sarif) if sarif else None
     texts = _texts(todo, opened)
     try:
         engines = run.engines_of(chosen.engines)
@@ -213,8 +211,19 @@ def _judge(
         comparison = msgspec.structs.replace(comparison, pull_request=about)
     links = Links(given.server_url, todo.repository, comparison.base.sha, comparison.head.sha)
     status = exit_status(comparison, chosen.fail_on)
-    deliver(comparison, Delivery(runner, remote, links, chosen, failed=status != 0, report=places, sarif=sarif_file))
+    deliver(comparison, Delivery(runner, remote, links, chosen, failed=status != 0, report=places, sarif=sarif))
     return status
+
+
+def _files(given: Environment) -> tuple[tuple[stored.Spot, ...], Path | None]:
+    """Where report and SARIF go. What stands there is taken away first, so that nothing of the checkout passes for them. Raises UsageError."""
+    report, sarif = (given.inputs.get(name, "").strip() for name in ("report", "sarif"))
+    places = stored.spots(given.workspace, report, given.output, given.temp)
+    file = stored.inside(given.workspace, "sarif", sarif) if sarif else None
+    if file is not None and file in [place.path for place in places]:
+        raise UsageError(f"report and sarif are both {sarif!r}; give two files")
+    stored.clear([*(place.path for place in places if report), *([file] if file else [])])
+    return places, file
 
 
 def _inputs(given: Environment) -> Layer:

@@ -1,5 +1,6 @@
 """GitHub's REST API: how it is opened, how patient we are with it, and what its faults mean."""
 
+import time
 from dataclasses import dataclass
 from http import HTTPStatus
 from types import TracebackType
@@ -16,6 +17,9 @@ from urllib3.exceptions import TimeoutError as HTTPTimeout
 
 TIMEOUT = 30
 """Seconds that one answer may take."""
+LONGEST_WAIT = 120
+"""Seconds that are waited at once; where GitHub asks for more, it is not asked again too early but not at all."""
+MOST_DIGITS = 12
 
 FAULTS = (GithubException, RequestException, RuntimeError, AssertionError)
 """What the client raises: for an answer, for no answer, and where it refuses a redirection or a link to another host."""
@@ -83,7 +87,9 @@ class Patience(Here, GithubRetry):
         _pool: Any = None,
         _stacktrace: TracebackType | None = None,
     ) -> Retry:
-        """Count one more attempt. Raises MaxRetryError where there is no patience left for it."""
+        """Count one more attempt. Raises MaxRetryError where there is no patience left for it, or where GitHub asks for more than there is."""
+        if response is not None and (asked := _asked(response)) > LONGEST_WAIT:
+            raise MaxRetryError(_pool, str(url), ResponseError(f"it asks to wait for {asked:.0f} seconds"))
         after = super().increment(method, url, response, error, _pool, _stacktrace)
         self.budget.left -= self._pause(after, response) + (TIMEOUT if isinstance(error, HTTPTimeout) else 0)
         if self.budget.left < 0:
@@ -92,9 +98,8 @@ class Patience(Here, GithubRetry):
 
     def _pause(self, after: Retry, response: BaseHTTPResponse | None) -> float:
         """The seconds that are waited before the next attempt."""
-        asked = self.get_retry_after(response) if response is not None else None
-        if asked is not None:
-            return asked
+        if response is not None and response.headers.get("Retry-After") is not None:
+            return self.get_retry_after(response) or after.get_backoff_time()
         if response is not None and response.status == HTTPStatus.TOO_MANY_REQUESTS:
             after.get_backoff_time = lambda: self.secondary_rate_wait
         return after.get_backoff_time()
@@ -112,9 +117,21 @@ def patient(budget: Budget | None = None, *, minute: float = 60) -> Retry:
         backoff_factor=1,
         status_forcelist=[429, *range(500, 600)],
         allowed_methods=frozenset({"GET", "POST", "PATCH", "DELETE"}),
-        max_rate_limit_wait=120,
-        retry_after_max=120,
+        max_rate_limit_wait=LONGEST_WAIT,
+        retry_after_max=LONGEST_WAIT,
     )
+
+
+def _asked(response: BaseHTTPResponse) -> float:
+    """The seconds that GitHub asks us to wait: by Retry-After, or until a limit that is used up is reset; 0 where it asks for nothing that can be read."""
+    headers = response.headers
+    text = headers.get("Retry-After", "").strip()
+    if text[:MOST_DIGITS].isdecimal():
+        return float(text[:MOST_DIGITS])
+    reset = headers.get("X-RateLimit-Reset", "").strip()[:MOST_DIGITS]
+    if response.status == HTTPStatus.TOO_MANY_REQUESTS and headers.get("X-RateLimit-Remaining") == "0" and reset.isdecimal():
+        return float(reset) - time.time()
+    return 0
 
 
 def connect(url: str, token: str, *, retry: Retry | None, between_requests: float = 0.25, between_writes: float = 1.0) -> Github:

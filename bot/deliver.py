@@ -42,12 +42,14 @@ def deliver(comparison: Comparison, to: Delivery) -> None:
     runner = to.runner
     report_path = _store(comparison, to, runner)
     runner.summarise(summary(comparison, to.links))
-    for line in annotations(comparison):
-        runner.say(line)
-    posted = _comment(comparison, to)
-    for notice in dict.fromkeys(each.notice for each in (posted, _check_run(comparison, to), _suggestions(comparison, to))):
-        if notice:
-            runner.tell("notice", notice)
+    posted, checked = _comment(comparison, to), _check_run(comparison, to)
+    notices = [each.notice for each in (posted, checked, _suggestions(comparison, to)) if each.notice]
+    # First, for the runner shows ten of a kind, and beside the lines only where no check run has them already.
+    for notice in dict.fromkeys(notices):
+        runner.tell("notice", notice)
+    if checked.outcome not in ("created", "edited", "unchanged"):
+        for line in annotations(comparison, 10 - len(set(notices))):
+            runner.say(line)
     worst = next((severity for severity in SEVERITIES if getattr(comparison.verdict.new, severity)), "none")
     runner.set_outputs(
         {
@@ -106,6 +108,9 @@ def _store(comparison: Comparison, to: Delivery, runner: Runner) -> str:
     try:
         if to.sarif is not None:
             stored.write(to.sarif, sarif.encode(comparison, for_upload=True))
+    except OSError as error:
+        runner.tell("warning", f"The SARIF file could not be written: {error}")
+    try:
         return stored.store(comparison, to.report) if to.report else ""
     except OSError as error:
         runner.tell("warning", f"The report could not be stored: {error}")

@@ -209,6 +209,8 @@ def _from_text(name: str, text: str) -> object:
     kind = bare(_hints().get(name, str))
     if kind is bool:
         return {"true": True, "false": False}.get(text.lower(), text)
+    if name == "folders":  # whose names may hold blanks
+        return tuple(part.strip() for part in re.split(r"[\n,]", text) if part.strip())
     if typing.get_origin(kind) is tuple:
         return tuple(part for part in re.split(r"[\s,]+(?![\s,<>=])", text) if part)  # "vllm>=0.20,<0.30" is one
     if typing.get_origin(kind) is dict:

@@ -16,6 +16,7 @@ from bot.fetch.github import GitHubSource
 from bot.fetch.history import History
 from bot.fetch.history_github import GitHubHistory
 from bot.fetch.lfs import CloneStore, InTurn, Lfs
+from bot.fetch.settings import MISNAMED
 from bot.fetch.source import Source
 from bot.fetch.tree import GitSource
 from bot.settings import FILE
@@ -107,6 +108,7 @@ def _commit(clone: Repository, revision: str) -> str:
 def _settings_in(clone: Repository, commit: str) -> bytes | None:
     listed = clone.ask("ls-tree", "-l", "-z", commit, "--", FILE)
     if not listed:
+        _refuse_misnamed(bool(clone.ask("ls-tree", commit, "--", MISNAMED)))
         return None
     mode, _, oid, size = listed.split(b"\t")[0].split()
     if mode not in (b"100644", b"100755"):
@@ -135,16 +137,27 @@ def _from_api(job: Job, remote: Remote, lfs: Lfs | None) -> Sides:
 
 def settings_at(remote: Remote, commit: str) -> bytes | None:
     """Read the settings file of a commit by the API; None where there is none. Raises UsageError or CannotLookError."""
+    folder = FILE.rpartition("/")[0]
     with _asking(FILE):
         try:
-            found = remote.get_contents(FILE, ref=commit)
+            listed = remote.get_contents(folder, ref=commit)
         except UnknownObjectException:
             return None
+        beside = [entry.path for entry in listed] if isinstance(listed, list) else []
+        if FILE not in beside:
+            _refuse_misnamed(MISNAMED in beside)
+            return None
+        found = remote.get_contents(FILE, ref=commit)
     if isinstance(found, list) or found.type != "file":
         raise UsageError(f"{FILE} of the base revision is not a plain file; make it one")
     if found.size > LARGEST_SETTINGS:
         raise UsageError(f"{FILE} of the base revision has {found.size} bytes; at most {LARGEST_SETTINGS} are read")
     return found.decoded_content
+
+
+def _refuse_misnamed(there: bool) -> None:  # noqa: FBT001 - the only thing to say
+    if there:
+        raise UsageError(f"{MISNAMED} of the base revision is not read; call it {FILE}")
 
 
 @contextmanager

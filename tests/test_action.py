@@ -1,6 +1,7 @@
 """The action around the comparison: what a job sees, from the event's payload to outputs, summary, comment and status."""
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -491,9 +492,46 @@ def test_the_report_is_not_written_through_a_link(job: Job, tmp_path: Path, gith
     step = job.pull_request(report="drift.json")
 
     assert not (tmp_path / "elsewhere").exists()
-    assert (step.status, step.outputs["report_path"]) == (1, "")
-    assert "could not be stored" in step.told("warning")[0]
+    assert (step.status, step.outputs["report_path"]) == (1, "drift.json")
+    assert not (job.workspace / "drift.json").is_symlink()
     assert len(github.comments) == 1
+
+
+def test_a_report_of_the_checkout_cannot_pass_for_ours(job: Job) -> None:
+    for name in ("drift.json", "drift.sarif"):
+        (job.workspace / name).write_text("the pull request's own")
+
+    step = job.pull_request(report="drift.json", sarif="drift.sarif", engines="nonsense")
+
+    assert step.status == 2
+    assert not any((job.workspace / name).exists() for name in ("drift.json", "drift.sarif"))
+
+
+def test_two_outputs_need_two_files_and_plain_ones(job: Job) -> None:
+    os.mkfifo(job.workspace / "pipe")
+    for inputs, said in (
+        ({"report": "one", "sarif": "one"}, "give two files"),
+        ({"report": "pipe"}, "a file in an existing folder"),
+        ({"report": ".git/config"}, "git's own folder"),
+        ({"sarif": ".git/hooks/x"}, "git's own folder"),
+    ):
+        step = job.pull_request(**inputs)
+        assert step.status == 2
+        assert said in step.told("error")[0]
+
+
+@pytest.mark.parametrize("checkout", [True, False])
+def test_a_settings_file_with_the_other_ending_is_named(
+    job: Job, clone: GitRepository, origin: ModelRepository, tmp_path: Path, *, checkout: bool
+) -> None:
+    origin.git("switch", "--quiet", "main")
+    origin.commit("Settle", {".github/model-repo-drift.yaml": "fail_on: never\n"})
+    clone.git("fetch", "--quiet", "origin")
+
+    step = (job if checkout else without_checkout(job, tmp_path)).pull_request()
+
+    assert step.status == 2
+    assert "call it .github/model-repo-drift.yml" in step.told("error")[0]
 
 
 @pytest.mark.parametrize("missing", ["GITHUB_EVENT_NAME", "GITHUB_EVENT_PATH", "GITHUB_WORKSPACE"])

@@ -153,3 +153,30 @@ def test_every_right_that_the_workflow_asks_for_is_needed(job: Job, github: GitH
     }
     github.read_only = True
     assert job.pull_request(prove="never").status == 1
+
+
+def test_a_check_run_takes_the_place_of_annotations_of_the_log(job: Job) -> None:
+    plain, checked = job.pull_request(prove="never"), job.pull_request(prove="never", check_run="true")
+
+    assert any(line.startswith("::error file=") for line in plain.lines)
+    assert not any("file=" in line for line in checked.lines)
+
+
+def test_annotations_leave_room_for_what_is_said_about_the_run(job: Job, github: GitHubDouble) -> None:
+    github.read_only = True
+
+    step = job.pull_request(prove="never", check_run="true", suggest="true", fail_on="never")
+
+    notices = [line for line in step.lines if line.startswith("::notice")]
+    assert len(notices) <= 10
+    assert step.lines[0].startswith("::notice title=Model Repo Drift::The comment could not be written")
+    assert "permissions: pull-requests: write" in step.lines[0]
+    assert any(line.startswith("::error file=") for line in step.lines)
+
+
+def test_folders_may_have_blanks_in_their_names(job: Job) -> None:
+    small = SmallCompare()
+
+    Job(job.folder, job.workspace, job.github, small, exit_status).pull_request(folders="my model\nmodels/*, !models/old one")
+
+    assert small.policy.folders == ("my model", "models/*", "!models/old one")

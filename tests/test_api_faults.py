@@ -136,9 +136,8 @@ def test_a_limit_without_a_time_is_waited_for_as_github_asks(github: GitHubDoubl
     assert at_once == [60]
 
 
-@pytest.mark.parametrize("asked", ["90", "100000"])
-def test_all_requests_of_a_run_share_their_patience(github: GitHubDouble, at_once: list[float], asked: str) -> None:
-    github.answer("GET", "", 503, {"message": "Later"}, times=999, headers={"Retry-After": asked})
+def test_all_requests_of_a_run_share_their_patience(github: GitHubDouble, at_once: list[float]) -> None:
+    github.answer("GET", "", 503, {"message": "Later"}, times=999, headers={"Retry-After": "90"})
     budget = Budget()
     hub = patiently(github, budget)
 
@@ -149,6 +148,20 @@ def test_all_requests_of_a_run_share_their_patience(github: GitHubDouble, at_onc
     assert sum(at_once) <= 240
     assert budget.left < 0
     assert len(github.log) < 30  # once it is spent, nothing is asked again
+
+
+@pytest.mark.parametrize("asked", ["121", "100000", "9" * 5000, "-5", "soon"])
+@pytest.mark.parametrize("status", [403, 429, 503])
+def test_who_asks_for_too_long_or_for_nonsense_is_not_asked_again_too_early(
+    github: GitHubDouble, at_once: list[float], asked: str, status: int
+) -> None:
+    github.answer("GET", "/pulls/1$", status, BUSY, times=9, headers={"Retry-After": asked})
+    budget = Budget()
+
+    posted = publish(github, budget)
+
+    assert (posted.outcome, at_once, budget.left) == ("refused", [], 240)
+    assert sum("/pulls/1" in line for line in github.log) == 1
 
 
 def test_a_limit_that_ends_too_late_is_not_waited_for(github: GitHubDouble, at_once: list[float]) -> None:
@@ -174,3 +187,13 @@ def test_an_answer_that_comes_too_late_is_asked_for_again(
 
     assert posted.notice == ""
     assert github.bodies() == [BODY]
+
+
+def test_so_is_a_429_whose_limit_ends_too_late(github: GitHubDouble, at_once: list[float]) -> None:
+    headers = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "4000000000"}
+    github.answer("GET", "/pulls/1$", 429, BUSY, times=9, headers=headers)
+
+    posted = publish(github)
+
+    assert (posted.outcome, at_once) == ("refused", [])
+    assert "it asks to wait for" in posted.notice

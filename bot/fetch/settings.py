@@ -8,15 +8,15 @@ from bot.errors import CannotLookError, UsageError
 from bot.fetch.source import Nothing, Source, UnreadError
 from bot.snapshot import LARGEST_SETTINGS, SETTINGS, File, SettingsFile
 
-_MISNAMED = SETTINGS.removesuffix(".yml") + ".yaml"
+MISNAMED = SETTINGS.removesuffix(".yml") + ".yaml"
 
 
 def settings_in(source: Source) -> bytes | None:
     """Return the settings file of a revision, None where it has none. Raises UsageError for what is no plain file of a legal size, CannotLookError."""
     file = _entry(source)
     if file is None:
-        if any(each.path == _MISNAMED for each in source.entries()):
-            raise UsageError(f"{_MISNAMED} of {source.label} is not read; call it {SETTINGS}")
+        if any(each.path == MISNAMED for each in source.entries()):
+            raise UsageError(f"{MISNAMED} of {source.label} is not read; call it {SETTINGS}")
         return None
     try:
         content = _content(source, file)

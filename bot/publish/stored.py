@@ -52,17 +52,34 @@ def store(comparison: Comparison, places: Sequence[Spot]) -> str:
 
 
 def inside(workspace: Path, option: str, asked: str) -> Path:
-    """The file that an input names, below the workspace. Raises UsageError for a path outside, or where no file can be."""
+    """The file that an input names, below the workspace and not in its `.git`. Raises UsageError for a path outside, or where no plain file can be."""
     path = workspace / asked
-    if not asked.isprintable() or not path.parent.is_dir() or path.is_dir():
+    special = path.exists() and not path.is_file() and not path.is_symlink()
+    if not asked.isprintable() or not path.parent.is_dir() or path.is_dir() or special:
         raise UsageError(f"{option} = {asked!r}: a file in an existing folder of the workspace is needed")
-    if not path.parent.resolve().is_relative_to(workspace.resolve()):
+    folder = path.parent.resolve()
+    if not folder.is_relative_to(workspace.resolve()):
         raise UsageError(f"{option} = {asked!r} is outside of the workspace; give a path below it")
+    if ".git" in (*folder.relative_to(workspace.resolve()).parts, path.name):
+        raise UsageError(f"{option} = {asked!r} is inside of git's own folder; give another path")
     return path
 
 
+def clear(paths: Sequence[Path]) -> None:
+    """Take away what stands where files are to be written: it is the checkout's, and must not pass for ours where we write none.
+
+    Raises UsageError for a file that cannot be taken away.
+    """
+    for path in paths:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise UsageError(f"{path} cannot be replaced: {error.strerror}") from error
+
+
 def write(path: Path, content: bytes) -> None:
-    """Write, but never through a symbolic link: the checkout is the pull request's, and so are its links."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
+    """Write a file that is not there: never through a symbolic link, for the checkout is the pull request's, and so are its links. Raises OSError."""
+    path.unlink(missing_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
     with os.fdopen(handle, "wb") as file:
         file.write(content)
