@@ -306,5 +306,5 @@ def test_the_compose_file_is_one() -> None:
         env={"PATH": os.environ["PATH"], **SECRETS},
     )
 
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
     assert set(cast("dict[str, Any]", yaml.safe_load(done.stdout))["services"]) == {"redis", "web", "worker"}
