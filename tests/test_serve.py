@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -162,6 +163,26 @@ def test_a_job_that_fails_is_told_and_a_new_delivery_is_not_kept_waiting(hub: Hu
     (first, _) = [row for row in bot.rows() if row["event"] == "job"]
     assert first["error"] == "hub:acme/model@refs/pr/7: the Hub does not accept the token in HF_TOKEN (401); make a new one"
     assert Queue(queue).state()[:2] == (0, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, which is not here")
+def test_neither_secret_reaches_the_process_that_reads_the_repository(hub: HubDouble, start: Start) -> None:
+    bot = start("--workers", "1")
+    seen: list[bytes] = []
+
+    def look() -> None:
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if process.joinpath("stat").read_text().rpartition(")")[2].split()[1] == str(bot.pid):
+                    seen.extend(process.joinpath(name).read_bytes() for name in ("environ", "cmdline"))
+
+    hub.when("GET", "/resolve/", look)
+    send(bot.address(), PUSHED, SECRET)
+    until(lambda: outcomes(bot, "job") == ["created"])
+
+    assert any(b"bot.analyze" in text for text in seen)
+    assert not any(secret.encode() in text for secret in (TOKEN, SECRET) for text in seen)
+    assert {request.host for request in hub.log if request.token} == {hub.url.removeprefix("http://")}
 
 
 def test_what_the_bot_says_of_itself_is_json_and_metrics(hub: HubDouble, start: Start) -> None:
