@@ -40,7 +40,10 @@ STOPS_ON = (2, 3, 1)
 
 @dataclass(frozen=True)
 class Plan:
-    """How much happens: `pulls` in each of `repositories`, `versions` of each, all deliveries sent over `seconds`."""
+    """How much happens: `pulls` in each of `repositories`, `versions` of each, all deliveries sent over `seconds`.
+
+    With `pauses` workers are also stopped until all others take them for dead, and then let go on.
+    """
 
     deliveries: int
     repositories: int
@@ -51,6 +54,7 @@ class Plan:
     kill_every: float
     silence: float
     most_kills: int = 1_000
+    pauses: bool = False
     settle: float = 300
     seed: int = 1
 
@@ -71,6 +75,7 @@ class Report:
     answers: Counter[int] = field(default_factory=Counter[int])
     slowest: float = 0
     kills: int = 0
+    pauses: int = 0
     seconds: float = 0
     jobs: Counter[str] = field(default_factory=Counter[str])
     comments: int = 0
@@ -247,14 +252,16 @@ def storm(folder: Path, plan: Plan, queue: str) -> Report:
             for number in grounds.versions:
                 community.open(f"Change {number}", "It changes what ends a reply.", number=number)
         stop = threading.Event()
-        killer = threading.Thread(target=_kill, args=(workers, plan, stop, report))
-        killer.start()
+        troubles = [threading.Thread(target=act, args=(workers, plan, stop, report)) for act in (_kill, _pause)]
+        for trouble in troubles:
+            trouble.start()
         try:
             _send_all(hub, grounds, web.address(), report)
             _settle(Queue(queue), plan, report)
         finally:
             stop.set()
-            killer.join()
+            for trouble in troubles:
+                trouble.join()
         report.seconds = time.monotonic() - begun
         for process in (web, *workers):
             if process.stop():
@@ -289,6 +296,18 @@ def _kill(workers: list[Process], plan: Plan, stop: threading.Event, report: Rep
     while report.kills < plan.most_kills and not stop.wait(plan.kill_every):
         workers[report.kills % len(workers)].kill()
         report.kills += 1
+
+
+def _pause(workers: list[Process], plan: Plan, stop: threading.Event, report: Report) -> None:
+    """Let the worker that was started last go on after everybody took it for dead; its own kill is far enough away."""
+    while plan.pauses and not stop.wait(plan.kill_every):
+        paused = workers[(report.kills - 1) % len(workers)].pid
+        stop.wait(2)  # it begins to work
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(paused, signal.SIGSTOP)
+            stop.wait(plan.silence + 2)
+            os.kill(paused, signal.SIGCONT)
+            report.pauses += 1
 
 
 def _send_all(hub: HubDouble, grounds: Field, address: str, report: Report) -> None:

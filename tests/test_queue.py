@@ -176,6 +176,25 @@ def test_a_job_that_ends_every_worker_is_given_up_in_the_end(url: str) -> None:
     assert [(failed.job, failed.error) for failed in queue.failed().values()] == [(pull(), "its worker has ended, or hangs")]
 
 
+def test_a_worker_that_was_taken_for_dead_has_its_job_done_once_more(url: str) -> None:
+    """Such as one that was paused between looking at the pull request and writing: the last run begins after the last writing."""
+    queue = Queue(url, QUICK)
+    runs: list[Job] = []
+
+    def handle(job: Job) -> str:
+        runs.append(job)
+        if len(runs) == 1:
+            (lease,) = queue.ledger.entries().leases.values()
+            assert queue.ledger.release(job.key, lease)  # as another worker does
+        return "done"
+
+    put(queue, pull())
+    with working(queue, handle):
+        until(lambda: len(runs) == 2 and empty(queue))
+
+    assert runs == [pull(), pull()]
+
+
 def test_a_wake_up_that_got_lost_is_given_again(url: str) -> None:
     queue = Queue(url, QUICK)
     put(queue, pull())

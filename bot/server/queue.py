@@ -185,7 +185,8 @@ class Queue:
             finally:
                 with self._lock:  # where the storage failed as well: a lease that nobody renews is broken by the others
                     self._held.pop(key, None)
-            self.ledger.release(key, held.text)
+            if not self.ledger.release(key, held.text) and slips:
+                self._late(key, slips[max(slips)].job)
             first = last + 1
             if not done or self.ledger.newest(key) < first:
                 return
@@ -217,6 +218,11 @@ class Queue:
         else:
             self.ledger.give_up(key, Failed(job, now, error), list(slips))
             self._told(Told(key, job, "failed", seconds, error))
+
+    def _late(self, key: str, job: Job) -> None:
+        """Ask once more for a job during which we were taken for dead: what it wrote last may be older than what another run wrote meanwhile."""
+        self.ledger.write(key, job)
+        self._told(Told(key, job, "again", error="it was taken for dead while it ran"))
 
     # Who keeps our leases alive, and looks for work that a killed worker left.
 
