@@ -53,6 +53,7 @@ def serve_options(parser: argparse.ArgumentParser) -> None:
         help="take a worker for dead when it is silent for so long (default: 30)",
     )
     add("--grace", metavar="SECONDS", type=float, default=30, help="let running jobs end for so long when stopped (default: 30)")
+    add("--retry-failed", action="store_true", help="begin with what was given up, such as after a new token")
 
 
 def _setup(given: argparse.Namespace, environ: Mapping[str, str]) -> "Setup":
@@ -74,6 +75,7 @@ def _setup(given: argparse.Namespace, environ: Mapping[str, str]) -> "Setup":
         workers=given.workers,
         listen=_address(listen) if listen else None,
         secret=secret,
+        retry=given.retry_failed,
         times=Times(silence=given.silence, tick=min(3, given.silence / 5), grace=given.grace),
     )
 

@@ -240,6 +240,20 @@ def test_a_job_that_fails_is_tried_again_and_kept_as_failed_in_the_end(url: str)
     assert "hf_secret" not in repr((told, failed))
 
 
+def test_what_was_given_up_can_be_asked_for_again(url: str) -> None:
+    queue = Queue(url, Times(tick=0.1, pauses=()))
+
+    def handle(_: Job) -> str:
+        raise ValueError
+
+    put(queue, pull(1), pull(2))
+    with working(queue, handle):
+        until(lambda: queue.state()[:2] == (0, 2))
+    assert queue.retry() == 2
+    with working(queue, lambda _: "done"):
+        until(lambda: queue.state()[:2] == (0, 0))
+
+
 def test_an_error_of_ours_is_told_as_it_is(url: str) -> None:
     told: list[Told] = []
     queue = Queue(url, QUICK, told.append)

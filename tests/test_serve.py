@@ -19,6 +19,7 @@ import yaml
 from bot.cli import parser
 from bot.publish import marker
 from bot.server.jobs import Discussion
+from bot.server.ledger import Failed
 from bot.server.queue import Queue
 from tests.conftest import ROOT
 from tests.doubles.hub import TOKEN, HubDouble
@@ -163,6 +164,17 @@ def test_a_job_that_fails_is_told_and_a_new_delivery_is_not_kept_waiting(hub: Hu
     (first, _) = [row for row in bot.rows() if row["event"] == "job"]
     assert first["error"] == "hub:acme/model@refs/pr/7: the Hub does not accept the token in HF_TOKEN (401); make a new one"
     assert Queue(queue).state()[:2] == (0, 0)
+
+
+def test_what_was_given_up_is_done_when_the_bot_is_started_to_do_so(hub: HubDouble, start: Start, queue: str) -> None:
+    given_up = Queue(queue)
+    given_up.ledger.give_up(JOB.key, Failed(JOB, 0, "the token was an old one"), [])
+
+    bot = start("--retry-failed")
+
+    until(lambda: outcomes(bot, "job") == ["created"])
+    assert given_up.state()[:2] == (0, 0)
+    assert len(ours(hub.communities[NAME])) == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, which is not here")

@@ -17,6 +17,8 @@ from bot.server.storage import open_storage, said
 
 BOT = "model_repo_drift"
 """What the queue of the bot is called, beside which others may stand in one storage."""
+BACK = 20
+"""Slips before the first that is looked for: whose wake-up came to nothing, because somebody worked on the key."""
 LONGEST_POLL = 0.5
 """Seconds between two looks into an empty SQLite queue."""
 
@@ -117,6 +119,13 @@ class Queue:
         """What was given up, by key. Raises one of `faults`."""
         return self.ledger.entries().failed
 
+    def retry(self) -> int:
+        """Ask again for everything that was given up; how much that was. Raises one of `faults`."""
+        failed = self.failed()
+        for key, each in failed.items():
+            self.put(key, each.job)
+        return len(failed)
+
     def reachable(self) -> None:
         """Raise one of `faults` where the storage does not answer."""
         self.ledger.reachable()
@@ -178,7 +187,7 @@ class Queue:
                 self._held[key] = held
             try:
                 tries = self.ledger.tries(key)
-                first = first if tries is None else min(first, tries.first)
+                first = min(max(first - BACK, 1), tries.first if tries else first)
                 last = min(self.ledger.newest(key), first + MOST_SLIPS)
                 slips = self.ledger.slips(key, first, last)
                 done = not slips or self._do(key, slips, tries, handle)

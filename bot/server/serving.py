@@ -28,7 +28,10 @@ BACKLOG = 256
 
 @dataclass(frozen=True)
 class Setup:
-    """What one process does. `listen` is None where nothing is to be answered; `secret` is that of the webhook and shows in no log."""
+    """What one process does. `listen` is None where nothing is to be answered; `secret` is that of the webhook and shows in no log.
+
+    With `retry` it begins with asking again for what was given up.
+    """
 
     part: Part
     queue: str
@@ -36,6 +39,7 @@ class Setup:
     listen: tuple[str, int] | None
     secret: str
     times: Times
+    retry: bool = False
 
 
 def serve(setup: Setup, bot: Bot, log: Log) -> None:
@@ -57,6 +61,8 @@ def serve(setup: Setup, bot: Bot, log: Log) -> None:
     log.say(
         "started", version=__version__, part=setup.part, queue=setup.queue.partition(":")[0], listen=web.address if web else ""
     )
+    if setup.retry:
+        log.say("retry", jobs=_retried(queue))
     if setup.part != "web":
         metrics.workers.set(setup.workers)
         workers.start()
@@ -90,6 +96,13 @@ def handler(queue: Queue, bot: Bot, log: Log) -> Callable[[Job], str]:
                 raise CannotLookError("this is the job of an audit: start a worker for it with `model-repo-drift audit`")
 
     return handle
+
+
+def _retried(queue: Queue) -> float:
+    try:
+        return queue.retry()
+    except queue.faults as fault:
+        raise CannotLookError(f"--retry-failed: the queue does not answer ({type(fault).__name__}); start again later") from fault
 
 
 def _work(queue: Queue, bot: Bot, log: Log, workers: int, stop: threading.Event) -> None:
