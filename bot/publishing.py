@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 from github.Repository import Repository
 
 from bot import settings
@@ -32,7 +33,7 @@ def publish(
 ) -> int:
     """Publish the report in the file `asked` of the run `of`, and return the exit status, 0: it is the run itself that fails.
 
-    Raises UsageError for a file that is no report, or one of another pull request than the run's.
+    Fixes are told and never suggested. Raises UsageError for a file that is no report, or one of another pull request than the run's.
     """
     comparison, about = receive(workspace, asked, _clauses())
     _require_same(about, of)
@@ -43,6 +44,8 @@ def publish(
         except (*FAULTS, CannotLookError) as fault:
             told = str(fault) if isinstance(fault, CannotLookError) else why(fault)
             remote = github.Posted("refused", notice=f"The comment could not be written: {told}. The job summary has the report.")
+    # Whoever wrote the report wrote its fixes too: as suggestions they would be a stranger's lines for any file of the diff, offered by a bot.
+    chosen = msgspec.structs.replace(chosen, suggest=False)
     links = Links(server_url, of.repository, comparison.base.sha, comparison.head.sha, of.run)
     deliver(comparison, Delivery(runner, remote, links, chosen, failed=exit_status(comparison, chosen.fail_on) != 0))
     return 0

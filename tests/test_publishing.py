@@ -10,7 +10,7 @@ import pytest
 
 from bot.analyze.records import PullRequest
 from bot.publish import marker
-from bot.publish.received import LARGEST
+from bot.publish.received import DEEPEST, LARGEST, MOST_ENGINES, MOST_RECORDS
 from tests.comparisons import HOSTILE, hostile
 from tests.doubles.github import GitHubDouble
 from tests.doubles.job import EVENTS, TOKEN, Job, Step
@@ -273,3 +273,118 @@ def test_hostile_text_is_escaped_as_ever(second: Job, github: GitHubDouble, pars
         assert all(link.startswith("https://example.com/acme/model/") for link in page.links)
         assert not [loose for loose in page.loose if any(pattern.search(loose) for pattern in ACTIVE)]
     assert all(line.startswith(("::", "New: ")) for line in step.lines)
+
+
+def answered(sides: list[Any]) -> Callable[[Any], None]:
+    def spoil(report: Any) -> None:
+        report["predictions"] = [
+            {"engines": ["vllm@0.33.0"], "folder": ".", "field": "stops", "before": side, "after": [1]} for side in sides
+        ]
+
+    return spoil
+
+
+def nested(depth: int) -> Any:
+    side: Any = []
+    for _ in range(depth):
+        side = [side]
+    return side
+
+
+def placed(line: int) -> Callable[[Any], None]:
+    def spoil(report: Any) -> None:
+        report["new"][0]["places"][0]["line"] = line
+
+    return spoil
+
+
+def judged_by(count: int) -> Callable[[Any], None]:
+    def spoil(report: Any) -> None:
+        report["modelled"]["engines"] = [f"vllm@{n}" for n in range(count)]
+
+    return spoil
+
+
+def findings(count: int) -> Callable[[Any], None]:
+    def spoil(report: Any) -> None:
+        report["new"] = [report["new"][0] | {"key": str(n), "detail": "", "fix": None} for n in range(count)]
+
+    return spoil
+
+
+def hit(count: int) -> Callable[[Any], None]:
+    def spoil(report: Any) -> None:
+        report["new"][0]["engines"] = [f"vllm@{n}" for n in range(count)]
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (answered([nested(DEEPEST)]), "nested deeper"),
+        (answered([nested(500)]), "nested deeper"),
+        (answered([[0] * 600_000, [0] * 600_000]), "more than 1,000,000 values"),
+        (placed(0), "names line 0 of a file"),
+        (placed(-7), "names line -7 of a file"),
+        (placed(10**15), "names line 1000000000000000 of a file"),
+        (judged_by(MOST_ENGINES + 1), "more than 1,000 engines"),
+        (hit(MOST_RECORDS), "more than 50,000 findings"),
+        (findings(30_000), "more than 50,000 findings"),
+    ],
+)
+def test_a_report_that_is_unlike_all_of_ours_is_refused_in_one_line(
+    first: Job, second: Job, github: GitHubDouble, spoil: Callable[[Any], None], said: str
+) -> None:
+    report = reported(first, second)
+    spoil(report)
+    (second.workspace / FILE).write_text(json.dumps(report, separators=(",", ":")), encoding="utf-8")
+
+    step = publish(second)
+
+    assert (step.status, github.writes()) == (2, [])
+    (error,) = step.told("error")
+    assert said in error
+
+
+@pytest.mark.parametrize(
+    "content", [b'"' + b'\\"' * 4_000_000, b"[" * 4_000_000, b'{"a":' * 2_000_000], ids=["text", "lists", "objects"]
+)
+def test_what_is_no_json_is_refused_without_reading_a_letter_twice(
+    first: Job, second: Job, github: GitHubDouble, content: bytes
+) -> None:
+    reported(first, second)
+    (second.workspace / FILE).write_bytes(content)
+
+    assert (publish(second).status, github.writes()) == (2, [])
+
+
+@pytest.mark.parametrize("spoil", [answered([nested(DEEPEST - 2)]), judged_by(MOST_ENGINES), placed(1), hit(1_000)])
+def test_what_ours_may_hold_is_published(first: Job, second: Job, spoil: Callable[[Any], None]) -> None:
+    report = reported(first, second)
+    spoil(report)
+    (second.workspace / FILE).write_text(json.dumps(report), encoding="utf-8")
+
+    assert publish(second).status == 0
+
+
+def test_a_report_of_a_stranger_suggests_nothing_and_its_check_run_names_the_run(
+    first: Job, second: Job, github: GitHubDouble, origin: ModelRepository
+) -> None:
+    origin.git("switch", "--quiet", "main")
+    origin.commit("Settle", {".github/model-repo-drift.yml": "suggest: true\ncheck_run: true\n"})
+    origin.git("switch", "--quiet", "change")
+    report = reported(first, second)
+    patch = (
+        '--- a/generation_config.json\n+++ b/generation_config.json\n@@ -2 +2 @@\n-  "eos_token_id": 2\n+  "eos_token_id": 666\n'
+    )
+    report["new"][0]["fix"] = {"description": "Click to apply.", "patch": patch}
+    (second.workspace / FILE).write_text(json.dumps(report), encoding="utf-8")
+
+    step = publish(second)
+
+    assert (step.status, step.told("notice")) == (0, [])
+    assert (github.reviews.reviews, github.reviews.comments) == ([], {})
+    *_, run = github.checks.runs.values()
+    for text in (run["output"]["summary"], *github.bodies(), step.summary):
+        assert "as reported by [run 77](" in text

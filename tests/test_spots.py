@@ -1,12 +1,13 @@
 """Where findings are shown beside the lines of a pull request."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.analyze.records import ChangedLines
 from bot.place import Place
 from bot.publish.annotations import annotations
-from bot.publish.spots import others, spot, within
+from bot.publish.spots import LAST_LINE, Spots, spot, within
 from tests.comparisons import SPLIT_BRAIN, base, comparison, finding, head
 
 PLACES = st.builds(
@@ -65,8 +66,23 @@ def test_a_line_is_within_ranges_exactly_if_one_holds_it(line: int, lines: set[i
 
 def test_the_other_places_are_told_once() -> None:
     pair = finding(places=(head("a", 1), head("b", 2), head("a", 1), base("a", 1)))
-    assert list(others(pair, head("b", 2))) == [head("a", 1), base("a", 1)]
-    assert list(others(pair, None)) == [head("a", 1), head("b", 2), base("a", 1)]
+    assert list(Spots(comparison()).others(pair, head("b", 2))) == [head("a", 1), base("a", 1)]
+
+
+@pytest.mark.parametrize("line", [0, -7, LAST_LINE + 1, 1 << 62])
+def test_a_number_that_names_no_line_has_no_spot(line: int) -> None:
+    record = comparison(new=(finding(places=(head("a", line),)),))
+    assert spot(record.new[0], record) is None
+    assert spot(finding(places=(head("a", line), head("b", 2))), record) == head("b", 2)
+    assert "file=" not in annotations(record)[0]
+
+
+def test_what_git_lfs_keeps_is_shown_at_the_first_line_of_its_pointer() -> None:
+    kept = finding(places=(head("b", 3), head("a", 3), base("a", 3), head("a", 9)))
+    record = comparison(new=(kept,), changed_lines=changed(a=((1, 9),)), pointers=("a",))
+    assert spot(kept, record) == head("a", 1)
+    assert list(Spots(record).others(kept, head("a", 1))) == [head("b", 3), base("a", 3)]
+    assert annotations(record)[0].startswith("::error file=a,line=1,title=")
 
 
 def test_annotations_stand_at_the_changed_line() -> None:

@@ -64,7 +64,8 @@ def compare(exchange: Exchange, reader: Reader) -> Comparison:
     unchecked.extend(left_out(exchange, unchecked))
     comparison = _joined(exchange, found, (base, head), predictions, rendered, said["head"], unchecked)
     lines = changed(comparison.new, exchange.base, exchange.head, _former(found), reader.raw)
-    return records.encodable(msgspec.structs.replace(comparison, changed_lines=lines))
+    pointers = tuple(sorted(file.path for file in exchange.head.files if _is_pointer(file)))
+    return records.encodable(msgspec.structs.replace(comparison, changed_lines=lines, pointers=pointers))
 
 
 def _running(exchange: Exchange) -> tuple[Loaded, ...]:
@@ -213,6 +214,12 @@ def is_document(file: File) -> bool:
     """Whether a file is a README or a CHANGELOG."""
     stem = file.path.rpartition("/")[2].lower().partition(".")[0]
     return stem in ("readme", "changelog")
+
+
+def _is_pointer(file: File) -> bool:
+    """Whether a file was judged by what Git LFS keeps: then its content is not the one that its id in git names."""
+    known = file.content is not None and not file.oid.startswith("size:")
+    return known and file.kind == "file" and file.content != file.oid
 
 
 def _former(found: tuple[Pair, ...]) -> dict[str, str]:

@@ -246,7 +246,8 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Base joined with head. Everything printed, posted or stored is a view of this record.
 
-    `changed_lines` are those of the files that new findings name. `pull_request` is None outside of pull requests.
+    `changed_lines` are those of the files that new findings name. `pointers` are the paths in head of what Git LFS keeps: lines of places there are those
+    of the content, while the tree has a pointer of three lines. `pull_request` is None outside of pull requests.
     """
 
     schema: Literal[1] = 1
@@ -264,6 +265,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     proof: tuple[Proof, ...]
     unchecked: tuple[Unchecked, ...]
     changed_lines: tuple[ChangedLines, ...] = ()
+    pointers: tuple[str, ...] = ()
     settings_changed: SettingsChange | None = None
     pull_request: PullRequest | None = None
     modelled: Modelled

@@ -43,20 +43,26 @@ def failure(errors: Iterable[tuple[Sequence[str], str]]) -> str:
     by_error: dict[str, list[str]] = {}
     for engines, why in errors:
         by_error.setdefault(why, []).extend(engines)
-    for why in sorted(by_error, key=len):
-        fuller = next((each for each in by_error if why and each.startswith(f"{why}: ")), None)
-        if fuller is not None:
-            by_error[fuller].extend(by_error.pop(why))
+    fuller: dict[str, str] = {}
+    for why in by_error:
+        kind, colon, _ = why.partition(": ")
+        if colon:
+            fuller.setdefault(kind, why)
+    for kind, why in fuller.items():
+        if kind and kind in by_error:
+            by_error[why].extend(by_error.pop(kind))
     first, *others = sorted(filter(None, by_error), key=lambda why: -len(by_error[why])) or [""]
     if not first:
         return "does not load"
     said = f": {first.partition(': ')[2]}"
     named = [
         f"{_error(why if why == first else why.removesuffix(said))} in {_raising(by_error[why], by_error)}"
-        for why in (first, *others)
+        for why in (first, *others[:_MANY])
     ]
     if "" not in by_error:  # nothing is left open, so that the first one goes for all that are not named
         named[0] = _error(first)
+    if len(others) > _MANY:
+        named.append(f"{len(others) - _MANY} more in others")
     return f"does not load: {'; '.join(named)}"
 
 
@@ -113,8 +119,9 @@ def _differing(answer: Mapping[str, object], change: EngineChange) -> str:
     """The settings that the other side does not have so."""
     other = change.after if answer is change.before else change.before
     known = cast("dict[str, object]", other) if isinstance(other, dict) else {}
-    told = [f"{key} {words.value(each)}" for key, each in answer.items() if key not in known or known[key] != each]
-    return ", ".join([*told[:_MANY], *([f"{len(told) - _MANY} more"] if len(told) > _MANY else [])]) or "none of these"
+    told = [(key, each) for key, each in answer.items() if key not in known or known[key] != each]
+    shown = [f"{key} {words.value(each)}" for key, each in told[:_MANY]]
+    return ", ".join([*shown, *([f"{len(told) - _MANY} more"] if len(told) > _MANY else [])]) or "none of these"
 
 
 def _stops(numbers: Sequence[int] | None, texts: Mapping[str, str], engines: Container[str]) -> str:

@@ -49,9 +49,10 @@ def effects(comparison: Comparison) -> tuple[Effect, ...]:
     for change in sorted(telling(comparison.predictions), key=_rank):
         rows.setdefault(_key(change, one_sided.get(change.folder)), []).append(change)
     found: list[Effect] = []
+    order = words.in_order(comparison.modelled.engines)
     for changes in rows.values():
         first = changes[0]
-        named = _engines(changes, comparison.modelled.engines)
+        named = _engines(changes, order)
         before, after, news = _answers(changes, one_sided.get(first.folder))
         found.append(Effect(first.folder, named, before, after, news, on_new=first.folder in one_sided))
     return tuple(sorted(found, key=lambda each: each.on_new))
@@ -91,7 +92,7 @@ def _rank(change: EngineChange) -> tuple[int, bool, int]:
     return field, change.confidence != "certain", min(map(words.engine_rank, change.engines), default=0)
 
 
-def _engines(changes: Sequence[EngineChange], modelled: Sequence[str]) -> str:
+def _engines(changes: Sequence[EngineChange], modelled: words.Order) -> str:
     """The engines of a row and what it is about, those whose source was only read behind the others."""
     first = changes[0]
     about = _ABOUT.get(first.field, f", {quoted(first.field)}")
@@ -111,13 +112,15 @@ def _engines(changes: Sequence[EngineChange], modelled: Sequence[str]) -> str:
 def _after(change: EngineChange) -> tuple[str, str]:
     """The second answer in two parts: what was so before, and what is new and deserves stress."""
     before, after = ids(change.before), ids(change.after)
-    same = [number for number in after or () if number in (before or ())]
-    added = [number for number in after or () if number not in (before or ())]
+    known = frozenset(before or ())
+    same = [number for number in after or () if number in known]
+    added = [number for number in after or () if number not in known]
     if change.field == "stops" and before and same == before and added:
         kept = ", ".join(words.token(number, change.after_texts) for number in before)
         news = words.tokens(added, change.after_texts)
         return (f"stops on {kept}", f"and {news}") if len(added) == 1 else (f"stops on {kept},", news)
-    lost = [number for number in before or () if number not in same]
+    stayed = frozenset(same)
+    lost = [number for number in before or () if number not in stayed]
     if change.field == "stops" and same and same == after and lost:
         return f"{said(change, after, change.after_texts)},", f"no longer on {words.tokens(lost, change.before_texts)}"
     if change.before == change.after and change.before_texts == change.after_texts:

@@ -1,6 +1,6 @@
 """What the model reads after the change, in words: conversations whose prompts differ in the same way are one block, as sentences of `words`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bot.analyze.records import Comparison, PromptChange, RenderedTemplate
@@ -31,13 +31,24 @@ class Block:
     works: bool = False
 
 
+@dataclass(frozen=True)
+class _Rendered:
+    """What blocks say less for: the templates by folder and name, and by how many tokens every request got longer."""
+
+    templates: Mapping[tuple[str, str], RenderedTemplate]
+    on_every_request: int | None
+
+
 def blocks(comparison: Comparison) -> tuple[Block, ...]:
     """Every changed prompt, those first that fail now and then those that no longer do."""
     groups: dict[tuple[str, ...], list[PromptChange]] = {}
     for change in comparison.prompts:
         groups.setdefault((change.folder, change.template, *_kind(change)), []).append(change)
     several = len({change.folder for change in comparison.prompts}) > 1
-    found = [_block(changes, comparison, several=several) for changes in groups.values()]
+    rendered = _Rendered(
+        {(each.folder, each.template): each for each in comparison.rendered[::-1]}, _on_every_request(comparison)
+    )
+    found = [_block(changes, rendered, several=several) for changes in groups.values()]
     return tuple(sorted(found, key=lambda block: (not block.fails, not block.works)))
 
 
@@ -120,7 +131,7 @@ def _kind(change: PromptChange) -> tuple[str, ...]:
     return ("way", change.way) if change.way else ("diff", change.diff)
 
 
-def _block(changes: Sequence[PromptChange], comparison: Comparison, *, several: bool) -> Block:
+def _block(changes: Sequence[PromptChange], rendered: _Rendered, *, several: bool) -> Block:
     first, one = changes[0], len(changes) == 1
     fails, works = first.after_sha256 is None, first.before_sha256 is None
     about = f"{_template(first.template)}{f' in {words.folder(first.folder)}' if several else ''}"
@@ -132,14 +143,14 @@ def _block(changes: Sequence[PromptChange], comparison: Comparison, *, several: 
         )
         why = f": {quoted(shorten(error, ERROR))}" if error else ""
         return Block(f"{_names(changes)}{about} {said}{why}", first.diff, len(changes), fails, works)
-    tokens = "".join(f", {each}" for each in (_tokens(changes, comparison), _ids(changes)) if each)
-    return Block(f"{_which(changes, comparison)}{about}{tokens}{_shown(changes)}", first.diff, len(changes))
+    tokens = "".join(f", {each}" for each in (_tokens(changes, rendered), _ids(changes)) if each)
+    return Block(f"{_which(changes, rendered)}{about}{tokens}{_shown(changes)}", first.diff, len(changes))
 
 
-def _which(changes: Sequence[PromptChange], comparison: Comparison) -> str:
+def _which(changes: Sequence[PromptChange], rendered: _Rendered) -> str:
     """The conversations of a block: by name where they are few, else by their number among all."""
     first = changes[0]
-    of = next((each for each in comparison.rendered if (each.folder, each.template) == (first.folder, first.template)), None)
+    of = rendered.templates.get((first.folder, first.template))
     if of is None or len(changes) > of.conversations or of.conversations == 1:
         return _names(changes)
     if len(changes) == of.conversations - of.failing:
@@ -165,11 +176,11 @@ def _template(name: str) -> str:
     return f", template {quoted(shorten(name, _NAME))}" if name not in ("", "default") else ""
 
 
-def _tokens(changes: Iterable[PromptChange], comparison: Comparison) -> str:
+def _tokens(changes: Iterable[PromptChange], rendered: _Rendered) -> str:
     """By how many tokens the prompts of a block got longer, "" where that is not known, nothing or the same as for all."""
     found = {_more(each) for each in changes}
     known = sorted(each for each in found if each is not None)
-    if len(known) < len(found) or known == [0] or known == [_on_every_request(comparison)]:
+    if len(known) < len(found) or known == [0] or known == [rendered.on_every_request]:
         return ""
     return _signed(known[0]) if len(known) == 1 else f"{_signed(known[0]).partition(' ')[0]} to {_signed(known[-1])}"
 

@@ -7,20 +7,29 @@ counts, fingerprints and the words for checks are our own, and the views escape 
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from bot.analyze.records import SEVERITIES, Comparison, Finding, NewCounts, PullRequest, Verdict
 from bot.errors import UsageError
+from bot.place import Place
 from bot.publish import stored
+from bot.publish.spots import LAST_LINE
 
 LARGEST = 16 << 20
 """Bytes of a report."""
-DEEPEST = 64
-"""Brackets inside each other in a report; ours have fewer than twenty."""
+DEEPEST = 16
+"""Lists and objects inside each other in an answer of an engine; ours have fewer than five."""
+MOST_ENGINES = 1_000
+"""Engines with versions that judged; we know fewer than a hundred."""
+MOST_RECORDS = 50_000
+"""Findings, predictions, prompts and the like of a report in all, each with the places and engines that it names; the largest of ours have some hundreds."""
+MOST_VALUES = 1_000_000
+"""Token ids and other values in the answers of engines."""
 _SHA = re.compile(r"[0-9a-f]{40}")
 
 F = TypeVar("F", bound=Finding)
@@ -34,12 +43,14 @@ def receive(workspace: Path, asked: str, clauses: Mapping[str, str]) -> tuple[Co
     """
     path = stored.inside(workspace, "publish", asked)
     content = _content(path, asked)
-    if _depth(content) > DEEPEST:
-        raise UsageError(f"publish = {asked!r} is nested deeper than any report")
     try:
         read = msgspec.json.decode(content, type=Comparison)
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
         raise UsageError(f"publish = {asked!r} is no report of this version: {' '.join(str(error).split())[:300]}") from None
+    except RecursionError:  # msgspec counts how deep it is, whatever is to be read (0.23.0, run with lists, objects and records)
+        raise UsageError(f"publish = {asked!r} is nested deeper than any report") from None
+    if unlike := _unlike(read):
+        raise UsageError(f"publish = {asked!r} {unlike}")
     about = read.pull_request
     if about is None:
         raise UsageError(f"publish = {asked!r} is about no pull request")
@@ -63,13 +74,45 @@ def _content(path: Path, asked: str) -> bytes:
     return content
 
 
-def _depth(content: bytes) -> int:
-    """How deep brackets stand inside each other."""
-    deepest = depth = 0
-    for bracket in re.finditer(rb'"(?:[^"\\]|\\.)*+"|([\[{])|([\]}])', content, re.DOTALL):
-        depth += (bracket[1] is not None) - (bracket[2] is not None)
-        deepest = max(deepest, depth)
-    return deepest
+def _unlike(read: Comparison) -> str:
+    """What tells the report from all that we write, as the end of a sentence; "" where nothing does. Looks at each thing once."""
+    lists = (_found(read), read.models, read.predictions, read.prompts, read.rendered, read.claims, read.proof, read.unchecked)
+    named = (len(each.engines) for each in (*_found(read), *read.predictions))
+    places = (*_places(read), *(place for each in read.predictions for place in each.because))
+    if len(read.modelled.engines) > MOST_ENGINES:
+        return f"names more than {MOST_ENGINES:,} engines that judged"
+    if sum(map(len, lists)) + sum(named) + len(places) > MOST_RECORDS:
+        return f"holds more than {MOST_RECORDS:,} findings, predictions, prompts, places and engines"
+    if odd := next((place for place in places if not 1 <= place.line <= LAST_LINE), None):
+        return f"names line {odd.line} of a file"
+    return _unlike_values([side for each in read.predictions for side in (each.before, each.after)])
+
+
+def _unlike_values(answers: list[Any]) -> str:
+    """The same of the answers of engines, which may be anything that JSON can say."""
+    seen, layer = 0, answers
+    for _ in range(DEEPEST):
+        seen += len(layer)
+        if not layer:
+            return ""
+        if seen > MOST_VALUES:
+            return f"holds more than {MOST_VALUES:,} values in the answers of engines"
+        layer = list(chain.from_iterable(map(_inner, layer)))
+    return "is nested deeper than any report"
+
+
+def _inner(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return cast("dict[str, Any]", value).values()
+    return cast("list[Any]", value) if isinstance(value, list) else ()
+
+
+def _found(read: Comparison) -> tuple[Finding, ...]:
+    return (*read.new, *read.resolved, *read.unchanged, *read.suppressed)
+
+
+def _places(read: Comparison) -> Iterator[Place]:
+    return chain.from_iterable(each.places for each in (*_found(read), *read.claims, *read.unchecked))
 
 
 def _ours(read: Comparison, clauses: Mapping[str, str]) -> Comparison:

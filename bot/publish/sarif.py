@@ -18,7 +18,7 @@ from bot.place import Place
 from bot.publish import hunks, words
 from bot.publish import sarif_records as sarif
 from bot.publish.escape import plain, shorten, visible
-from bot.publish.spots import Spots, others
+from bot.publish.spots import Spots
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 MOST_RESULTS = 5_000
@@ -84,7 +84,7 @@ def _log(comparison: Comparison, told: Sequence[Told], left_out: int, repository
         # The run did its work: what it could not look at is told, and is no fault of the run.
         invocations=(sarif.Invocation(execution_successful=True, tool_execution_notifications=notifications),),
         version_control_provenance=_provenance(comparison, repository_url),
-        results=tuple(_result(finding, state, index[finding.check], _shown(finding, state, spots)) for finding, state in told),
+        results=tuple(_result(finding, state, index[finding.check], spots) for finding, state in told),
     )
     return sarif.Log(schema=SCHEMA, version="2.1.0", runs=(run,))
 
@@ -112,17 +112,19 @@ def _shown(finding: Finding, state: sarif.BaselineState, spots: Spots) -> Place:
     files = [place for place in finding.places if place.in_tree]
     before = next((place for place in files if place.revision == "base"), None)
     spot = before if state == "absent" else spots.of(finding)
-    return spot or next(iter(files), finding.places[0])
+    return spot or spots.stored(next(iter(files), finding.places[0]))
 
 
-def _result(finding: Finding, state: sarif.BaselineState, rule: int, shown: Place) -> sarif.Result:
+def _result(finding: Finding, state: sarif.BaselineState, rule: int, spots: Spots) -> sarif.Result:
+    shown = _shown(finding, state, spots)
     said = [
         f"{finding.title.rstrip('.')}.",
         finding.detail,
         words.SURENESS[finding.confidence],
         finding.fix.description if finding.fix else "",
     ]
-    related = [_location(place, number) for number, place in enumerate(others(finding, shown), 1) if number <= _PLACES]
+    others = enumerate(spots.others(finding, shown), 1)
+    related = [_location(place, number) for number, place in others if number <= _PLACES]
     return sarif.Result(
         rule_id=visible(finding.check),
         rule_index=rule,
@@ -135,7 +137,7 @@ def _result(finding: Finding, state: sarif.BaselineState, rule: int, shown: Plac
         suppressions=(sarif.Suppression(kind="external", justification=_text(finding.reason, _MESSAGE)),)
         if isinstance(finding, Suppressed)
         else (),
-        fixes=() if state == "absent" else tuple(_fixes(finding)),
+        fixes=() if state == "absent" else tuple(_fixes(finding, spots)),
         properties=sarif.ResultProperties(
             confidence=finding.confidence,
             folder=visible(finding.folder),
@@ -145,9 +147,11 @@ def _result(finding: Finding, state: sarif.BaselineState, rule: int, shown: Plac
     )
 
 
-def _fixes(finding: Finding) -> Iterator[sarif.Fix]:
+def _fixes(finding: Finding, spots: Spots) -> Iterator[sarif.Fix]:
     if finding.fix is None or (edit := hunks.edit(finding.fix.patch)) is None or not edit.lines:
         return  # lines that only go would leave an empty one: a region of whole lines does not hold their last line end
+    if spots.is_pointer(edit.path):
+        return
     replacement = sarif.Replacement(
         deleted_region=sarif.Region(start_line=edit.first, end_line=edit.last),
         inserted_content=sarif.Message(text="\n".join(edit.lines)),

@@ -65,8 +65,10 @@ def background(comparison: Comparison, links: Links, *, tail: str, gone: str) ->
 
 def _checks(new: Sequence[Finding]) -> Iterable[str]:
     """The checks behind the new findings, and the engines that are hit."""
-    for check in dict.fromkeys(finding.check for finding in words.severest(new)):
-        own = [finding for finding in new if finding.check == check]
+    found: dict[str, list[Finding]] = {}
+    for finding in words.severest(new):
+        found.setdefault(finding.check, []).append(finding)
+    for check, own in found.items():
         hit = words.engines(dict.fromkeys(engine for finding in own for engine in finding.engines), ())
         yield f"{quoted(check)}, {words.counts(finding.severity for finding in own)}{': ' if hit else ''}{hit}"
 

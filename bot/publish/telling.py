@@ -1,6 +1,6 @@
 """Which predicted changes are worth a row: those that do not follow from another one."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -33,38 +33,41 @@ def telling(changes: Sequence[EngineChange]) -> list[EngineChange]:
 
 
 def _without_consequences(changes: Sequence[EngineChange]) -> Iterator[EngineChange]:
+    alike: dict[str, int] = {}  # equal answers have one number, so that no two are compared for every engine that gives them
+    number = [alike.setdefault(repr((_as_set(each.before), _as_set(each.after))), len(alike)) for each in changes]
     loads = {
-        (each.folder, engine, each.field): (each.before, each.after)
-        for each in changes
+        (each.folder, engine, each.field): at
+        for at, each in enumerate(changes)
         if each.field in _FIRST or (each.field in _LOADS and False in (each.before, each.after))
         for engine in each.engines
     }
-    stops = {
-        (each.folder, engine): (each.before, each.after) for each in changes if each.field == "stops" for engine in each.engines
-    }
+    stops = {(each.folder, engine): at for at, each in enumerate(changes) if each.field == "stops" for engine in each.engines}
 
-    def follows(each: EngineChange, engine: str) -> bool:
+    def follows(at: int, engine: str) -> bool:
+        each = changes[at]
         if each.field.startswith("loads."):
             config = loads.get((each.folder, engine, "loads.config"))
-            return each.field != "loads.config" and config is not None and config == (each.before, each.after)
+            return each.field != "loads.config" and config is not None and number[config] == number[at]
         one_sided = each.before is None or each.after is None
-        steps = {step: sides for step in _LOADS if (sides := loads.get((each.folder, engine, step))) is not None}
-        if any(False in sides for sides in (steps.get(step, ()) for step in _FIRST)) or (one_sided and steps):
+        steps = {step: changes[load] for step in _LOADS if (load := loads.get((each.folder, engine, step))) is not None}
+        if any(False in (load.before, load.after) for step, load in steps.items() if step in _FIRST) or (one_sided and steps):
             return True
         ends = stops.get((each.folder, engine))
         if each.field == "stops" or ends is None:
             return False
-        if each.field == "stops_in_grammar" and _as_set(ends) == _as_set((each.before, each.after)):
+        if each.field == "stops_in_grammar" and number[ends] == number[at]:
             return True
-        return one_sided and None in ends and not engine.startswith("transformers@")  # the engine does not start on that side
+        nothing = None in (changes[ends].before, changes[ends].after)
+        return one_sided and nothing and not engine.startswith("transformers@")  # the engine does not start on that side
 
-    for each in changes:
+    for at, each in enumerate(changes):
         one_sided = each.before is None or each.after is None
         if one_sided and each.field in ("template.content_format", "loads.generation_config"):
             continue  # the template has a row of its own, and the list of changed files tells of the other
-        if left := tuple(engine for engine in each.engines if not follows(each, engine)):
+        if left := tuple(engine for engine in each.engines if not follows(at, engine)):
             yield msgspec.structs.replace(each, engines=left)
 
 
-def _as_set(sides: Iterable[Any]) -> list[Any]:
-    return [frozenset(cast("list[Any]", side)) if isinstance(side, list) else side for side in sides]
+def _as_set(side: Any) -> Any:
+    """An answer, in which the order of a list does not count."""
+    return sorted({repr(each) for each in cast("list[Any]", side)}) if isinstance(side, list) else side

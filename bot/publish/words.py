@@ -4,6 +4,7 @@ import datetime as dt
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from bot.analyze.records import (
     SEVERITIES,
@@ -45,6 +46,8 @@ _ENGINES = {
     "transformers.js": "transformers.js",
 }
 _SHORT = 8
+Order: TypeAlias = Mapping[str, Mapping[str, int]]
+"""Where each version of an engine stands among those that judged."""
 OLD_DAYS = 183
 _VERSIONS = re.compile(r"(?:[<>]=? ?)?[0-9][0-9A-Za-z.+-]{0,20}(?: -(?:>)? [0-9][0-9A-Za-z.+-]{0,20})?")
 
@@ -127,7 +130,16 @@ def engine_rank(written: str) -> int:
     return order.index(name) if name in order else len(order)
 
 
-def engines(ids: Iterable[str], modelled: Sequence[str], *, generates: bool = False) -> str:
+def in_order(modelled: Iterable[str]) -> Order:
+    """Where the versions of each engine stand among those that judged, to be worked out once for many rows."""
+    versions: dict[str, set[str]] = {}
+    for each in modelled:
+        name, _, version = each.partition("@")
+        versions.setdefault(name, set()).add(version)
+    return {name: {version: at for at, version in enumerate(sorted(found, key=_version))} for name, found in versions.items()}
+
+
+def engines(ids: Iterable[str], modelled: Iterable[str] | Order, *, generates: bool = False) -> str:
     """`transformers 4.57.6 and 5.24.0 · vLLM 0.33.0` of ids such as `vllm@0.33.0` and `vllm < 0.24`.
 
     Three or more neighbours among those modelled become a range.
@@ -135,16 +147,16 @@ def engines(ids: Iterable[str], modelled: Sequence[str], *, generates: bool = Fa
     return " · ".join(engine_rows(ids, modelled, generates=generates))
 
 
-def engine_rows(ids: Iterable[str], modelled: Sequence[str], *, generates: bool = False) -> list[str]:
+def engine_rows(ids: Iterable[str], modelled: Iterable[str] | Order, *, generates: bool = False) -> list[str]:
     """The same, an engine a row."""
+    order = modelled if isinstance(modelled, Mapping) else in_order(modelled)
     versions: dict[str, list[str]] = {}
     for each in ids:
         name, _, version = each.partition("@" if "@" in each else " ")
         versions.setdefault(name, []).append(version)
     rows: list[str] = []
     for name, found in sorted(versions.items(), key=lambda row: engine_rank(row[0])):
-        every = sorted({each.partition("@")[2] for each in modelled if each.partition("@")[0] == name}, key=_version)
-        rows.append(f"{engine(name, generates=generates)} {_versions(found, every)}".rstrip())
+        rows.append(f"{engine(name, generates=generates)} {_versions(found, order.get(name, {}))}".rstrip())
     return rows
 
 
@@ -171,11 +183,11 @@ def judges(modelled: Modelled) -> str:
     return f"{plural(len(modelled.checks), 'check')}{' · ' if named else ''}{named}{dated}"
 
 
-def _versions(found: Iterable[str], every: Sequence[str]) -> str:
+def _versions(found: Iterable[str], every: Mapping[str, int]) -> str:
     runs: list[list[str]] = []
     place = -2
     for version in sorted(set(found), key=_version):
-        before, place = place, every.index(version) if version in every else -2
+        before, place = place, every.get(version, -2)
         if place >= 0 and place == before + 1:
             runs[-1].append(version)
         else:
