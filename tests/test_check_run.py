@@ -73,7 +73,7 @@ def test_a_hundred_and_twenty_findings_go_by_fifty(github: GitHubDouble) -> None
 
     run = only(github)
     assert [each["title"] for each in github.checks.annotations[run["id"]]] == [f"finding {n}" for n in range(120)]
-    assert [line.split(" ")[0] for line in github.writes()] == ["POST", "PATCH", "PATCH"]
+    assert [line.split(" ")[0] for line in github.writes()] == ["POST", "PATCH", "PATCH", "PATCH"]
     assert run["output"]["annotations_count"] == 120
 
 
@@ -116,6 +116,30 @@ def test_a_run_that_was_cut_off_is_completed_by_the_next(github: GitHubDouble) -
     assert publish(target(github), numbered(70), NO_LINKS, failed=True).outcome == "refused"
     assert publish(target(github), numbered(70), NO_LINKS, failed=True).outcome == "edited"
     assert only(github)["output"]["annotations_count"] == 70
+
+
+def test_of_two_runs_at_once_one_stays_and_the_other_hides_nothing(github: GitHubDouble) -> None:
+    here = target(github)
+    record = numbered(60)
+    publish(here, numbered(1, severity="note"), NO_LINKS, failed=False)
+    asked = {
+        "name": here.name,
+        "head_sha": here.head,
+        "external_id": here.external_id,
+        "status": "completed",
+        "conclusion": "failure",
+    }
+    github.when("POST", "/check-runs$", lambda: github.checks.make(asked))
+    posted = publish(here, record, NO_LINKS, failed=True)
+
+    before, first, second = github.checks.runs.values()
+    assert posted == Posted("unchanged", first["html_url"])
+    assert [run["name"] for run in (before, first)] == ["Model Repo Drift"] * 2
+    assert (second["name"], second["conclusion"]) == ("Model Repo Drift (doubled)", "neutral")
+    assert second["output"]["annotations_count"] == 0
+    assert publish(here, record, NO_LINKS, failed=True).outcome == "edited"
+    assert first["output"]["annotations_count"] == 60
+    assert publish(here, record, NO_LINKS, failed=True).outcome == "unchanged"
 
 
 def test_the_check_run_of_another_id_or_head_is_left_alone(github: GitHubDouble, repository: ModelRepository) -> None:
@@ -184,6 +208,16 @@ def test_annotations_are_at_most_a_thousand_and_the_worst() -> None:
     said = summary(record, NO_LINKS, len(made))
     assert "1400 new findings are not beside a line." in said
     assert len(said.encode()) <= 65_000
+
+
+def test_a_line_that_no_file_has_does_not_lose_the_others(github: GitHubDouble) -> None:
+    odd = tuple(finding(key=str(line), places=(head("a", line),)) for line in (0, -7, 10**15))
+    record = comparison(new=(*odd, finding(key="x", places=(head("a", 2),))))
+
+    assert publish(target(github), record, NO_LINKS, failed=True).outcome == "created"
+    (annotation,) = github.checks.annotations[only(github)["id"]]
+    assert annotation["start_line"] == 2
+    assert "3 new findings are not beside a line." in only(github)["output"]["summary"]
 
 
 def test_what_has_no_line_in_head_is_counted() -> None:

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 from bot.analyze.records import Comparison, Finding, Fix
 from bot.api import connect, patient
-from bot.publish import marker
+from bot.publish import hunks, marker
 from bot.publish.github import Posted, Target
 from bot.publish.hunks import Edit
 from bot.publish.suggestions import LONGEST_LINE, MOST, Suggestion, publish, suggestions
@@ -167,10 +167,55 @@ def test_at_most_twenty_are_suggested_worst_first_and_none_on_the_lines_of_anoth
         change = f"--- a/x\n+++ b/x\n@@ -{line} +{line} @@\n-a\n+{text}\n"
         return finding(key=f"{line}{text}", severity=severity, fix=Fix("x", change))
 
-    notes, errors = [fix(n, "note") for n in range(1, 40)], [fix(n, "error", "c") for n in range(1, 6)]
-    found = suggestions(comparison(new=(*notes, *errors)), {"x": ((1, 99),)})
+    warnings, errors = [fix(n, "warning") for n in range(1, 40)], [fix(n, "error", "c") for n in range(1, 6)]
+    found = suggestions(comparison(new=(*warnings, *errors)), {"x": ((1, 99),)})
     assert len(found) == MOST
     assert [(each.edit.first, each.edit.lines) for each in found[:6]] == [*((n, ("c",)) for n in range(1, 6)), (6, ("b",))]
+
+
+def test_a_note_is_not_suggested(github: GitHubDouble) -> None:
+    assert suggestions(comparison(new=(repaired(severity="note"),)), {FILE: ((1, 3),)}) == []
+    assert publish(target(github), comparison(new=(repaired(severity="note"),))) == Posted("not needed")
+    assert github.log == ["GET /repos/acme/model"]
+
+
+def test_what_another_suggestion_adds_is_not_added_twice() -> None:
+    def adds(line: int, key: str, path: str = FILE) -> Finding:
+        change = f'--- a/{path}\n+++ b/{path}\n@@ -{line} +{line},2 @@\n   "a": {line},\n+  {key}: {line},\n'
+        return finding(key=f"{line}{key}{path}", fix=Fix("x", change))
+
+    new = (
+        adds(1, '"eos"'),
+        adds(5, '"eos"'),
+        adds(9, '"bos"'),
+        adds(13, '"bos" '),
+        adds(17, '  "eos"'),
+        adds(21, '"eos"', "b.json"),
+    )
+    found = suggestions(comparison(new=new), {FILE: ((1, 30),), "b.json": ((1, 30),)})
+    assert [(each.edit.path, each.edit.first) for each in found] == [(FILE, 1), (FILE, 9), (FILE, 17), ("b.json", 21)]
+
+
+def test_an_edit_of_a_line_is_no_addition() -> None:
+    def flag(line: int) -> Finding:
+        change = f'--- a/{FILE}\n+++ b/{FILE}\n@@ -{line} +{line} @@\n-  "special": false\n+  "special": true\n'
+        return finding(key=str(line), fix=Fix("x", change))
+
+    assert len(suggestions(comparison(new=(flag(2), flag(8))), {FILE: ((1, 30),)})) == 2
+
+
+def test_beyond_twenty_no_patch_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    real = hunks.edit
+
+    def edit(patch: str) -> Edit | None:
+        read.append(patch)
+        return real(patch)
+
+    monkeypatch.setattr(hunks, "edit", edit)
+    fixes = tuple(repaired(key=str(n), fix=Fix("x", f"--- a/x\n+++ b/x\n@@ -{n} +{n} @@\n-a\n+b\n")) for n in range(1, 200))
+    assert len(suggestions(comparison(new=fixes), {"x": ((1, 999),)})) == MOST
+    assert len(read) == MOST
 
 
 def test_a_person_who_copies_a_suggestion_is_left_alone(github: GitHubDouble) -> None:
@@ -198,9 +243,18 @@ def test_two_runs_at_once_end_with_one_suggestion(github: GitHubDouble) -> None:
     record, judged = comparison(new=(repaired(),)), target(github)
     github.when("POST", "/reviews$", lambda: publish_beside(github, record))
 
-    assert publish(judged, record).outcome == "created"
+    assert publish(judged, record).outcome == "unchanged"
     assert len(bodies(github)) == 1
-    assert [line.split(" ")[0] for line in github.writes()] == ["POST", "DELETE"]
+    assert [line.split(" ")[0] for line in github.writes()] == ["POST", "DELETE", "PUT"]
+    assert "nothing is left of this review" in github.reviews.reviews[0]["body"]
+
+
+def test_a_run_that_is_faster_in_time_leaves_no_review_to_write(github: GitHubDouble) -> None:
+    record, judged = comparison(new=(repaired(),)), target(github)
+    github.when("GET", "/commits/", lambda: publish_beside(github, record))
+
+    assert publish(judged, record) == Posted("unchanged")
+    assert (len(bodies(github)), github.writes()) == (1, [])
 
 
 def publish_beside(github: GitHubDouble, record: Comparison) -> None:
@@ -215,7 +269,7 @@ def test_a_review_that_was_answered_too_late_is_not_doubled(github: GitHubDouble
     github.answer("POST", "/reviews$", 502, {"message": "Bad Gateway"})
     remote = connect(github.url, "t", retry=patient(), between_requests=0, between_writes=0).get_repo(github.repository)
 
-    assert publish(Target(remote, 1, github.git.sha("change")), record).outcome == "created"
+    assert publish(Target(remote, 1, github.git.sha("change")), record).outcome == "unchanged"
     assert len(bodies(github)) == 1
 
 

@@ -6,7 +6,7 @@ message. Only an app may write check runs, which the token of a job is.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -122,25 +122,41 @@ def _publish(target: Target, found: Sequence[Annotation], output: dict[str, str]
     # Annotations are only ever added. Those that stand there already are not sent again. Where one stands there that is no longer true (the same
     # commit judged by other settings, against another base, by another version), a new check run takes the place of the old one: of those with
     # one name GitHub shows the latest.
-    wanted, earlier = Counter(found), _ours(target)
+    wanted, seen = Counter(found), _ours(target)
+    earlier = max(seen, key=lambda run: run.id, default=None)
     there = Counter(_read(earlier)) if earlier else Counter[Annotation]()
     if earlier is None or there - wanted:
-        run = target.repository.create_check_run(
-            target.name,
-            target.head,
-            external_id=target.external_id,
-            status="completed",
-            conclusion=mark,
-            output=_output(output, found[:AT_ONCE]),
-        )
-        _add(run, output, found[AT_ONCE:])
-        return Posted("created", run.html_url or "")
+        return _create(target, found, output, mark, {run.id for run in seen})
     missing = list((wanted - there).elements())
     if not missing and (earlier.conclusion, earlier.output.title, earlier.output.summary) == (mark, *output.values()):
         return Posted("unchanged", earlier.html_url or "")
     earlier.edit(status="completed", conclusion=mark, output=_output(output, missing[:AT_ONCE]))
     _add(earlier, output, missing[AT_ONCE:])
     return Posted("edited", earlier.html_url or "")
+
+
+def _create(
+    target: Target, found: Sequence[Annotation], output: dict[str, str], mark: Conclusion, seen: Container[int]
+) -> Posted:
+    """Make a check run, and yield to one that another run made at the same time: the oldest of those that were not `seen` before stays.
+
+    None can be deleted, and of those with one name GitHub shows the latest. So the one too many gets another name, lest it hide the verdict, and no
+    annotation, for none can be taken back. Of a first try that was answered too late the next run of the commit adds the annotations.
+    """
+    run = target.repository.create_check_run(
+        target.name, target.head, external_id=target.external_id, status="completed", conclusion=mark, output={**output}
+    )
+    first = min((each for each in _ours(target) if each.id not in seen), key=lambda each: each.id, default=run)
+    if first.id < run.id:
+        name = f"{target.name} (doubled)"
+        said = {
+            "title": "Another run judged the same commit at the same time",
+            "summary": f"Its verdict is that of {target.name}.",
+        }
+        run.edit(name=name, external_id=f"{target.external_id}/doubled", status="completed", conclusion="neutral", output=said)
+        return Posted("unchanged", first.html_url or "")
+    _add(run, output, found)
+    return Posted("created", run.html_url or "")
 
 
 def _add(run: CheckRun, output: dict[str, str], found: Sequence[Annotation]) -> None:
@@ -152,10 +168,10 @@ def _output(output: dict[str, str], found: Sequence[Annotation]) -> dict[str, An
     return {**output, "annotations": msgspec.to_builtins(found)}
 
 
-def _ours(target: Target) -> CheckRun | None:
-    """The latest check run of this name on this commit that is ours by its id."""
-    runs = target.repository.get_commit(target.head).get_check_runs(check_name=target.name)
-    return max((run for run in runs if run.external_id == target.external_id), key=lambda run: run.id, default=None)
+def _ours(target: Target) -> list[CheckRun]:
+    """The check runs of this name on this commit that are ours by their id."""
+    runs = target.repository.get_commit(target.head).get_check_runs(check_name=target.name, filter="all")
+    return [run for run in runs if run.external_id == target.external_id]
 
 
 def _read(run: CheckRun) -> Iterator[Annotation]:

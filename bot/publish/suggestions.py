@@ -27,6 +27,8 @@ from bot.publish.hunks import Edit
 MOST = 20
 LONGEST_LINE = 400
 _MARKER = re.compile(r"<!-- model-repo-drift suggestion (\{.*\}) -->")
+_MEMBER = re.compile(r'(\s*"(?:[^"\\]|\\.)*+")\s*:')
+_HEAD_LINES = 3  # of a patch of one hunk
 Shown = Mapping[str, tuple[tuple[int, int], ...]]
 """The lines that the diff shows of each file: a range per hunk."""
 
@@ -59,21 +61,29 @@ class Suggestion:
 
 
 def suggestions(comparison: Comparison, shown: Shown) -> list[Suggestion]:
-    """The possible suggestions for new findings, worst first, at most 20, no two on the same lines.
+    """The possible suggestions for new errors and warnings, worst first, at most 20, no two on the same lines or with the same key of a file to add.
 
-    Lines are shown raw inside of a suggestion, so that none is made with lines that hold anything without a shape or more than 400 letters.
+    A note is no reason to write into a review. Lines are shown raw inside of a suggestion, so that none is made with lines that hold anything without
+    a shape or more than 400 letters.
     """
     found: list[Suggestion] = []
+    added: set[tuple[str, str]] = set()
     for finding in words.severest(comparison.new):
+        if len(found) == MOST or finding.severity == "note":
+            break
         edit = hunks.edit(finding.fix.patch) if finding.fix else None
-        if edit and _fit(edit) and _in_one_hunk(edit, shown) and not any(_touch(edit, each.edit) for each in found):
+        if finding.fix is None or edit is None or any(_touch(edit, each.edit) for each in found):
+            continue
+        adds = {(edit.path, member) for member in _members_added(finding.fix.patch)}
+        if _fit(edit) and _in_one_hunk(edit, shown) and not adds & added:
             found.append(Suggestion(finding, edit))
-    return found[:MOST]
+            added |= adds
+    return found
 
 
 def publish(target: Target, comparison: Comparison) -> Posted:
     """Suggest what is not suggested yet, in one review. Never raises for what GitHub answers: the outcome is then "refused"."""
-    if not any(finding.fix and hunks.edit(finding.fix.patch) for finding in comparison.new):
+    if not any(each.severity != "note" and each.fix and hunks.edit(each.fix.patch) for each in comparison.new):
         return Posted("not needed")
     try:
         return _publish(target, comparison)
@@ -93,15 +103,27 @@ def _publish(target: Target, comparison: Comparison) -> Posted:
     commit = target.repository.get_commit(target.head)
     if stop := _no_longer(target, target.repository.get_pull(target.number)):
         return stop
+    # Looked at once more, so that of several runs at once nearly always one alone writes a review: it cannot be taken back.
+    there = set(_ours(target, pull))
+    left = [each for each in left if each.marker(target.comment_id) not in there]
+    if not left:
+        return Posted("unchanged")
     number = "a fix" if len(left) == 1 else f"{len(left)} fixes"
     body = f"Model Repo Drift suggests {number}, beside the lines to be replaced."
     review = pull.create_review(commit, body, "COMMENT", [_comment(each, target.comment_id) for each in left])
-    _take_back(target, pull, review.id)
+    if _take_back(target, pull, review.id) == len(left):
+        # Comments one by one would leave no review, but send a mail and wait a second for each.
+        review.edit("Model Repo Drift suggested the same a moment before; nothing is left of this review.")
+        return Posted("unchanged", review.html_url)
     return Posted("created", review.html_url)
 
 
-def _take_back(target: Target, pull: PullRequest, review: int) -> None:
-    """Delete what another run suggested before us: between our look and our review, or in a first try that was answered too late."""
+def _take_back(target: Target, pull: PullRequest, review: int) -> int:
+    """Delete of our review what another run suggested before us, between our look and our review or in a first try that was answered too late.
+
+    Returns how many comments that were.
+    """
+    gone = 0
     seen = Counter[Marker]()
     for comment in sorted(pull.get_review_comments(), key=lambda comment: comment.id):
         mark = _mark(target, comment)
@@ -109,7 +131,9 @@ def _take_back(target: Target, pull: PullRequest, review: int) -> None:
             continue
         if seen[mark] and comment.pull_request_review_id == review:
             comment.delete()
+            gone += 1
         seen[mark] += 1
+    return gone
 
 
 def _ours(target: Target, pull: PullRequest) -> Iterable[Marker]:
@@ -163,6 +187,16 @@ def _fit(edit: Edit) -> bool:
 
 def _in_one_hunk(edit: Edit, shown: Shown) -> bool:
     return any(first <= edit.first and edit.last <= last for first, last in shown.get(edit.path, ()))
+
+
+def _members_added(patch: str) -> set[str]:
+    """The keys of JSON that a patch adds, each with the spaces before it.
+
+    Who takes two suggestions that add the same one has it twice. Where both are right, in two objects, the second is suggested once the first is taken.
+    """
+    lines = patch.split("\n")[_HEAD_LINES:]
+    gone, come = ({found[1] for line in lines if line[:1] == mark and (found := _MEMBER.match(line[1:]))} for mark in "-+")
+    return come - gone
 
 
 def _touch(one: Edit, other: Edit) -> bool:

@@ -33,6 +33,10 @@ class Checks:
         asked = request.get_json()
         if refusal := _unfit(asked.get("output", {})):
             return refusal
+        return 201, self.make(asked)
+
+    def make(self, asked: Json) -> Json:
+        """Make a check run, as somebody asks for it or without being asked."""
         number = self._next_id()
         address = f"{self._git.api}/check-runs/{number}"
         self.annotations[number] = []
@@ -56,7 +60,7 @@ class Checks:
             },
         )
         self._take(number, asked)
-        return 201, self.runs[number]
+        return self.runs[number]
 
     def _update(self, request: Request, values: Variables) -> Answer:
         asked, run = request.get_json(), self._known(values)

@@ -42,6 +42,7 @@ class Reviews:
             f"GET {pull}/comments": always(lambda: list(self.comments.values())),
             f"GET {pull}/reviews": always(lambda: self.reviews),
             f"POST {pull}/reviews": self._create,
+            f"PUT {pull}/reviews/<int:review>": self._update,
             "GET /pulls/comments/<int:number>": lambda _, values: (200, self._known(values)),
             "DELETE /pulls/comments/<int:number>": self._delete,
         }
@@ -115,6 +116,13 @@ class Reviews:
             made = self.comments[self.comment(each["body"], each["path"], each["line"], review=number)]
             made["start_line"] = each.get("start_line")
         return 200, review
+
+    def _update(self, request: Request, values: Variables) -> Answer:
+        found = next((each for each in self.reviews if each["id"] == values["review"]), None)
+        if found is None:
+            raise NotThereError(str(values["review"]))
+        found["body"] = request.get_json()["body"]
+        return 200, found
 
     def _refused(self, asked: Json) -> list[str]:
         """Why a comment cannot stand where it is asked for."""
