@@ -1,6 +1,9 @@
 """Content that Git LFS keeps: from the clone, from the server, and never at the price of the token."""
 
+import contextlib
 import hashlib
+import socket
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -382,6 +385,47 @@ def test_a_server_that_takes_too_long_is_left(
     assert file(after).unread == "it took more than -1 seconds to download what Git LFS keeps"
 
 
+class Dripping:
+    """A server that answers every request letter by letter, and never comes to an end before it is told to."""
+
+    def __init__(self, start: bytes) -> None:
+        self._start, self._stop = start, threading.Event()
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._stop.set()
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join()
+
+    def _serve(self) -> None:
+        with contextlib.suppress(OSError):
+            connection, _ = self._socket.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(self._start)
+                while not self._stop.wait(0.02):
+                    connection.sendall(b"x")
+
+
+@pytest.mark.parametrize(
+    "start", [b"HTTP/1.1 200 OK\r\nX-Long: ", b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"], ids=["headers", "content"]
+)
+def test_a_server_that_sends_a_letter_now_and_then_is_left_in_time(monkeypatch: pytest.MonkeyPatch, start: bytes) -> None:
+    monkeypatch.setattr(lfs_server, "SECONDS", 0.3)
+    slow = Dripping(start)
+    try:
+        asked = LfsServer(slow.url, "acme/model", TOKEN, retry=NONE)
+        wanted = [Pointer(size, "0" * 64) for size in range(1, 200)]  # of two questions, the second is not even asked
+        late = Absent("it took more than 0.3 seconds to download what Git LFS keeps")
+        assert list(asked.bring(wanted)) == [(one, late) for one in wanted]
+    finally:
+        slow.close()
+
+
 def test_faults_of_the_server_are_tried_again() -> None:
     again = patient()
     assert (again.total, again.is_retry("POST", 503), again.is_retry("GET", 404)) == (2, True, False)
@@ -422,6 +466,7 @@ def test_a_model_in_lfs_is_judged_like_any_other(origin: ModelRepository, lfs: L
     assert [row.fingerprint for row in found.new] == [row.fingerprint for row in expected.new] != []
     assert [(row.field, row.after) for row in found.predictions] == [(row.field, row.after) for row in expected.predictions] != []
     assert unread(found) == {}
+    assert (found.pointers, expected.pointers) == (("generation_config.json",), ())
 
 
 def test_changed_pointers_that_cannot_be_read_are_unchecked(origin: ModelRepository, lfs: LfsDouble) -> None:
@@ -432,6 +477,7 @@ def test_changed_pointers_that_cannot_be_read_are_unchecked(origin: ModelReposit
     }
     assert [row.changed for row in found.unchecked if row.kind == "file"] == [True]
     assert [row.check for row in found.new if row.check == "lfs-pointer"] == []
+    assert found.pointers == ()
 
 
 def test_a_pointer_on_one_side_is_read_on_the_other(origin: ModelRepository, lfs: LfsDouble) -> None:

@@ -189,6 +189,19 @@ def test_a_fix_with_a_patch_can_be_applied() -> None:
         assert all("fixes" not in each for each in run(record)["results"])
 
 
+def test_what_git_lfs_keeps_stands_at_its_pointer_and_has_no_lines_to_replace() -> None:
+    patch = "--- a/a.json\n+++ b/a.json\n@@ -9 +9 @@\n-1\n+2\n"
+    kept = finding(places=(head("a.json", 9), head("b.json", 4), base("a.json", 8), head("a.json", 7)), fix=Fix("x", patch))
+    (result,) = run(comparison(new=(kept,), pointers=("a.json",)))["results"]
+    (resolved,) = run(comparison(resolved=(kept,), pointers=("a.json",)))["results"]
+
+    assert [(uri(result), result["locations"][0]["physicalLocation"]["region"])] == [("a.json", {"startLine": 1})]
+    related = [each["physicalLocation"] for each in result["relatedLocations"]]
+    assert [(each["artifactLocation"]["uri"], each["region"]["startLine"]) for each in related] == [("b.json", 4), ("a.json", 8)]
+    assert "fixes" not in result
+    assert resolved["locations"][0]["physicalLocation"]["region"] == {"startLine": 8}
+
+
 def test_what_was_not_checked_is_told_and_the_run_succeeded() -> None:
     many = tuple(Unchecked(kind="file", id=f"{n}.json", folder=".", reason=f"reason {n}") for n in range(300))
     (invocation,) = run(comparison(unchecked=(POINTER, *many)))["invocations"]

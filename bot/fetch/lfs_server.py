@@ -5,8 +5,9 @@ where each is and which headers it wants. What a repository says about its serve
 """
 
 import base64
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from urllib.parse import urljoin, urlsplit
 
 import msgspec
@@ -14,6 +15,7 @@ import requests
 from requests.adapters import HTTPAdapter
 from requests.exceptions import RequestException
 from urllib3 import Retry
+from urllib3.exceptions import HTTPError
 
 from bot.api import TIMEOUT
 from bot.fetch.lfs import Absent, Pointer, fits
@@ -122,7 +124,10 @@ class LfsServer:
     def _ask(
         self, method: str, url: str, headers: Mapping[str, str], most: int, until: float, asked: bytes | None = None
     ) -> bytes:
-        """Return what one address answers. A download may be sent on, then without any header; a question may not."""
+        """Return what one address answers, in time. A download may be sent on, then without any header; a question may not."""
+        return _in_time(lambda: self._answer(method, url, headers, most, until, asked), until)
+
+    def _answer(self, method: str, url: str, headers: Mapping[str, str], most: int, until: float, asked: bytes | None) -> bytes:
         for _ in range(MOST_REDIRECTIONS + 1):
             try:
                 refuse_open(url, self._url)
@@ -132,7 +137,7 @@ class LfsServer:
                     if answer.status_code not in ELSEWHERE or asked is not None:
                         return _bytes(answer, most, until)
                     url, headers = urljoin(url, answer.headers.get("Location", "")), {}
-            except (RequestException, ValueError) as fault:  # the second for an address that is none
+            except (RequestException, HTTPError, ValueError) as fault:  # the last for an address that is none
                 raise RefusedError(f"it could not be downloaded ({type(fault).__name__})") from fault
         raise RefusedError("the LFS server sends us on and on")
 
@@ -159,17 +164,41 @@ def refuse_open(url: str, server_url: str) -> None:
         raise RefusedError("the LFS server names an address that is not https")
 
 
+def _in_time(work: Callable[[], bytes], until: float) -> bytes:
+    """What `work` returns, or raises. Raises RefusedError when it is not done by then, and leaves it alone with what it waits for.
+
+    A timeout of a socket is about one letter: a server that sends one now and then, of its headers or its content, never runs into it.
+    """
+    left = until - time.monotonic()
+    done: list[bytes | Exception] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except Exception as fault:  # noqa: BLE001 - it is raised again below
+            done.append(fault)
+
+    if left > 0:
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        thread.join(left)
+    if not done:
+        raise RefusedError(f"it took more than {SECONDS} seconds to download what Git LFS keeps")
+    if isinstance(done[0], Exception):
+        raise done[0]
+    return done[0]
+
+
 def _bytes(answer: requests.Response, most: int, until: float) -> bytes:
     """Read an answer, no further than one byte behind what it may have."""
     if answer.status_code != requests.codes.ok:
         raise RefusedError(f"the LFS server answered {answer.status_code}")
     content = bytearray()
-    for block in answer.iter_content(BLOCK):
+    # As it comes: nobody waits any longer for what is not there in time, so that the connection is to be given up.
+    while time.monotonic() < until and (block := answer.raw.read1(BLOCK, decode_content=True)):
         content += block
         if len(content) > most:
             raise RefusedError("the LFS server sends more than it should")
-        if time.monotonic() > until:
-            raise RefusedError(f"it took more than {SECONDS} seconds to download what Git LFS keeps")
     return bytes(content)
 
 
