@@ -257,7 +257,8 @@ def storm(folder: Path, plan: Plan, queue: str) -> Report:
             trouble.start()
         try:
             _send_all(hub, grounds, web.address(), report)
-            _settle(Queue(queue), plan, report)
+            with Queue(queue) as outstanding:
+                _settle(outstanding, plan, report)
         finally:
             stop.set()
             for trouble in troubles:

@@ -42,6 +42,22 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield server.url
 
 
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """Every queue that `opened` made is closed."""
+    yield
+    while _OPENED:
+        _OPENED.pop().close()
+
+
+_OPENED: list[Queue] = []
+
+
+def opened(url: str, times: Times | None = None, told: Callable[[Told], None] = lambda _: None) -> Queue:
+    _OPENED.append(Queue(url, times, told))
+    return _OPENED[-1]
+
+
 def pull(number: int = 1) -> Discussion:
     return Discussion(repo="acme/model", num=number)
 
@@ -78,7 +94,7 @@ def empty(queue: Queue) -> bool:
 
 
 def test_jobs_of_one_key_that_wait_are_done_at_once(url: str) -> None:
-    queue = Queue(url, QUICK)
+    queue = opened(url, QUICK)
     base = Base(repo="acme/model", ref="refs/heads/main")
     put(queue, pull(1), pull(2), pull(1), base, pull(1))
     assert queue.outstanding() == 3
@@ -91,7 +107,7 @@ def test_jobs_of_one_key_that_wait_are_done_at_once(url: str) -> None:
 
 
 def test_what_is_asked_for_while_its_job_runs_is_done_again(url: str) -> None:
-    queue = Queue(url, QUICK)
+    queue = opened(url, QUICK)
     runs = 0
 
     def handle(job: Job) -> str:
@@ -109,7 +125,7 @@ def test_what_is_asked_for_while_its_job_runs_is_done_again(url: str) -> None:
 
 
 def test_a_key_is_worked_on_by_one_at_a_time(url: str) -> None:
-    queues = [Queue(url, QUICK) for _ in range(2)]
+    queues = [opened(url, QUICK) for _ in range(2)]
     inside: dict[str, int] = {}
     most: list[int] = []
     lock = threading.Lock()
@@ -132,7 +148,7 @@ def test_a_key_is_worked_on_by_one_at_a_time(url: str) -> None:
 
 
 def test_a_long_job_of_a_living_worker_is_left_to_it(url: str) -> None:
-    queue, other = Queue(url, QUICK), Queue(url, QUICK)
+    queue, other = opened(url, QUICK), opened(url, QUICK)
     runs: list[Job] = []
 
     def handle(job: Job) -> str:
@@ -148,7 +164,7 @@ def test_a_long_job_of_a_living_worker_is_left_to_it(url: str) -> None:
 
 
 def test_what_a_killed_worker_had_begun_is_done_by_another(url: str) -> None:
-    queue = Queue(url, QUICK)
+    queue = opened(url, QUICK)
     put(queue, pull())
     with subprocess.Popen(
         [sys.executable, "-c", KILLED, url], cwd=ROOT, stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"]}
@@ -157,7 +173,7 @@ def test_what_a_killed_worker_had_begun_is_done_by_another(url: str) -> None:
         assert process.stdout.readline() == b"begun\n"
         process.send_signal(signal.SIGKILL)
     told: list[Told] = []
-    other = Queue(url, QUICK, told.append)
+    other = opened(url, QUICK, told.append)
 
     with working(other, lambda _: "done"):
         until(lambda: empty(queue))
@@ -166,7 +182,7 @@ def test_what_a_killed_worker_had_begun_is_done_by_another(url: str) -> None:
 
 
 def test_a_job_that_ends_every_worker_is_given_up_in_the_end(url: str) -> None:
-    queue = Queue(url, Times(silence=0.3, tick=0.1, pauses=(0,)))
+    queue = opened(url, Times(silence=0.3, tick=0.1, pauses=(0,)))
     put(queue, pull())
     for _ in range(2):
         dies_in_the_middle(queue)
@@ -178,7 +194,7 @@ def test_a_job_that_ends_every_worker_is_given_up_in_the_end(url: str) -> None:
 
 def test_a_worker_that_was_taken_for_dead_has_its_job_done_once_more(url: str) -> None:
     """Such as one that was paused between looking at the pull request and writing: the last run begins after the last writing."""
-    queue = Queue(url, QUICK)
+    queue = opened(url, QUICK)
     runs: list[Job] = []
 
     def handle(job: Job) -> str:
@@ -196,7 +212,7 @@ def test_a_worker_that_was_taken_for_dead_has_its_job_done_once_more(url: str) -
 
 
 def test_a_wake_up_that_got_lost_is_given_again(url: str) -> None:
-    queue = Queue(url, QUICK)
+    queue = opened(url, QUICK)
     put(queue, pull())
     assert queue.ledger.next() is not None  # somebody took it, and was killed before anything else
 
@@ -205,7 +221,7 @@ def test_a_wake_up_that_got_lost_is_given_again(url: str) -> None:
 
 
 def test_what_waits_in_the_queue_is_not_put_there_again(url: str) -> None:
-    queue = Queue(url, QUICK)
+    queue = opened(url, QUICK)
     put(queue, pull(1), pull(2))
 
     queue.rescue()
@@ -215,7 +231,7 @@ def test_what_waits_in_the_queue_is_not_put_there_again(url: str) -> None:
 
 def test_a_job_that_fails_is_tried_again_and_kept_as_failed_in_the_end(url: str) -> None:
     told: list[Told] = []
-    queue = Queue(url, QUICK, told.append)
+    queue = opened(url, QUICK, told.append)
     broken = True
 
     def handle(_: Job) -> str:
@@ -241,7 +257,7 @@ def test_a_job_that_fails_is_tried_again_and_kept_as_failed_in_the_end(url: str)
 
 
 def test_what_was_given_up_can_be_asked_for_again(url: str) -> None:
-    queue = Queue(url, Times(tick=0.1, pauses=()))
+    queue = opened(url, Times(tick=0.1, pauses=()))
 
     def handle(_: Job) -> str:
         raise ValueError
@@ -256,7 +272,7 @@ def test_what_was_given_up_can_be_asked_for_again(url: str) -> None:
 
 def test_an_error_of_ours_is_told_as_it_is(url: str) -> None:
     told: list[Told] = []
-    queue = Queue(url, QUICK, told.append)
+    queue = opened(url, QUICK, told.append)
 
     def handle(_: Job) -> str:
         raise CannotLookError("hub:acme/model: the Hub answered 502;\ntry again later")
@@ -269,7 +285,7 @@ def test_an_error_of_ours_is_told_as_it_is(url: str) -> None:
 
 
 def test_a_pause_is_kept_unless_something_new_is_asked_for(url: str) -> None:
-    queue = Queue(url, Times(silence=0.6, tick=0.05, pauses=(1000,)))
+    queue = opened(url, Times(silence=0.6, tick=0.05, pauses=(1000,)))
     runs: list[Job] = []
 
     def handle(job: Job) -> str:
@@ -292,7 +308,7 @@ def test_a_pause_is_kept_unless_something_new_is_asked_for(url: str) -> None:
 
 
 def test_a_running_job_ends_when_workers_are_stopped(url: str) -> None:
-    queue = Queue(url, QUICK)
+    queue = opened(url, QUICK)
     put(queue, pull(1))
     begun, go_on = threading.Event(), threading.Event()
 
@@ -312,7 +328,7 @@ def test_a_running_job_ends_when_workers_are_stopped(url: str) -> None:
 
 def test_a_job_that_does_not_end_in_time_is_left_to_others_at_once(url: str) -> None:
     patient = Times(silence=1000, tick=0.05, grace=0)
-    queue, other = Queue(url, patient), Queue(url, patient)
+    queue, other = opened(url, patient), opened(url, patient)
     put(queue, pull())
     begun, go_on, stop = threading.Event(), threading.Event(), threading.Event()
 
@@ -330,15 +346,16 @@ def test_a_job_that_does_not_end_in_time_is_left_to_others_at_once(url: str) -> 
     assert ended == [False]
 
     done: list[Job] = []
-    with working(Queue(url, QUICK), lambda job: done.append(job) or "done"):
+    with working(opened(url, QUICK), lambda job: done.append(job) or "done"):
         until(lambda: empty(other))
 
     assert done == [pull()]
     go_on.set()
+    until(lambda: not any(thread.name == "worker-0" for thread in threading.enumerate()))
 
 
 def test_nothing_is_left_of_what_is_done_but_its_number(url: str) -> None:
-    queue = Queue(url, QUICK)
+    queue = opened(url, QUICK)
     put(queue, pull(1), pull(2), pull(1))
     with working(queue, lambda _: "done", workers=2):
         until(lambda: empty(queue))
@@ -351,7 +368,7 @@ def test_nothing_is_left_of_what_is_done_but_its_number(url: str) -> None:
 def test_a_redis_server_that_is_restarted_loses_nothing(tmp_path: Path) -> None:
     with RedisServer(tmp_path) as server:
         told: list[Told] = []
-        queue = Queue(server.url, QUICK, told.append)
+        queue = opened(server.url, QUICK, told.append)
         put(queue, pull(1))
         with working(queue, lambda _: "done"):
             until(lambda: empty(queue))
@@ -380,7 +397,7 @@ def test_a_redis_server_that_is_restarted_loses_nothing(tmp_path: Path) -> None:
 )
 def test_what_is_no_queue_is_told_without_its_password(url: str, said: str) -> None:
     with pytest.raises(UsageError, match=said) as told:
-        Queue(url)
+        opened(url)
     assert "secret" not in str(told.value)
 
 
@@ -421,7 +438,7 @@ class Fate:
     """A queue, what was asked of it and what ran, each with the tick of a clock that only counts."""
 
     def __init__(self, folder: Path) -> None:
-        self.queue = Queue(f"sqlite:{folder}/queue.db", Times(silence=-1, pauses=(0,) * 1_000))
+        self.queue = opened(f"sqlite:{folder}/queue.db", Times(silence=-1, pauses=(0,) * 1_000))
         self.asked: dict[str, int] = {}
         self.ran: dict[str, int] = {}
         self._clock = 0

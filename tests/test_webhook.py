@@ -6,7 +6,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -210,6 +210,7 @@ class Bot:
     def stop(self) -> None:
         self.server.should_exit = True
         self._thread.join()
+        self.queue.close()
 
     def rows(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.logged.getvalue().splitlines()]
@@ -242,7 +243,8 @@ def test_a_delivery_is_on_the_queue_once_it_is_answered(bot: Bot) -> None:
     assert [send(bot.address, OPENED, SECRET) for _ in range(3)] == [(202, "queued\n")] * 3
 
     assert bot.queue.asked() == {PULL.key}
-    assert Queue(f"sqlite:{bot.database}").outstanding() == 1  # for any other process as well
+    with Queue(f"sqlite:{bot.database}") as other:  # as any other process sees it
+        assert other.outstanding() == 1
     assert [(row["outcome"], row["repo"], row["jobs"]) for row in bot.rows()] == [("queued", NAME, PULL.key)] * 3
     assert bot.counted('deliveries_total{outcome="queued"}') == 3
     assert bot.counted("outstanding") == 1
@@ -309,7 +311,7 @@ def test_a_payload_that_is_none_is_answered_in_one_line(bot: Bot) -> None:
 
 
 def test_what_could_not_be_kept_is_not_promised(bot: Bot) -> None:
-    with sqlite3.connect(bot.database) as database:
+    with closing(sqlite3.connect(bot.database)) as database:
         database.execute("drop table kv")
 
     status, said = send(bot.address, OPENED, SECRET)

@@ -75,6 +75,13 @@ class Ledger:
         """Ask the storage anything: it raises where it cannot be reached."""
         self._storage.has_data_for_key("reachable")
 
+    def close(self) -> None:
+        """Give up all connections; what is asked later opens them again."""
+        self._storage.close()
+        pool = getattr(self._storage, "pool", None)  # which Huey leaves open (3.5.4, huey/storage.py:32)
+        if pool is not None:
+            pool.disconnect()
+
     # Slips.
 
     def write(self, key: str, job: Job) -> None:

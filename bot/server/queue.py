@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -80,7 +80,7 @@ class _Watched:
 
 
 class Queue:
-    """The queue at `url`. A process opens its own; threads share one. Raises UsageError for what is no such address, CannotLookError where nothing answers."""
+    """The queue at `url`. A process opens its own and closes it; threads share one. Raises UsageError for what is no such address, CannotLookError where nothing answers."""
 
     def __init__(
         self, url: str, times: Times | None = None, told: Callable[[Told], None] = lambda _: None, name: str = BOT
@@ -96,6 +96,16 @@ class Queue:
         self._watched: dict[str, _Watched] = {}
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give up all connections, once nobody works any more."""
+        self.ledger.close()
 
     def put(self, key: str, job: Job) -> None:
         """Ask for a job. It is kept when this returns; jobs of one key that wait are done at once. Raises one of `faults`."""
