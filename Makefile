@@ -16,7 +16,7 @@ UV_VERSION := 0.13.9
 LOCK = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --custom-compile-command "make lock" $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint image bench bot-storm corpus hostile lock schema readme picture tables release-dry-run clean
+.PHONY: help setup demo test lint image bench bot-storm audit-proof corpus hostile lock schema readme picture tables release-dry-run clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | sort
@@ -58,6 +58,9 @@ bench: setup ## compare our time with that of loading both revisions in transfor
 
 bot-storm: setup ## send 500 webhook deliveries to the bot while its workers are killed, on SQLite and on Redis (needs redis-server)
 	$(BIN)/python -m tools.storm
+
+audit-proof: setup ## audit 200 repositories, killed again and again (two minutes)
+	MODEL_REPO_DRIFT_AUDITED=200 $(BIN)/pytest -q tests/test_audit.py -k whatever_ends_the_audit
 
 corpus: setup ## run over the corpus of real repositories (CORPUS=) and write docs/corpus.md
 	$(BIN)/python tools/corpus.py $(CORPUS)

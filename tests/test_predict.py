@@ -128,7 +128,7 @@ def test_an_engine_without_business_is_left_out_of_the_page(tmp_path: Path) -> N
     assert "WebLLM" in started(tmp_path, "predict", "model", "--verbose").output
 
 
-@pytest.mark.parametrize(("arguments", "status"), [(("nowhere",), 3), (("hub:a/b",), 2), (("--engine", "x", "."), 2), ((), 2)])
+@pytest.mark.parametrize(("arguments", "status"), [(("nowhere",), 3), (("hub:a b",), 2), (("--engine", "x", "."), 2), ((), 2)])
 def test_what_cannot_be_predicted_says_so(tmp_path: Path, arguments: tuple[str, ...], status: int) -> None:
     ended = started(tmp_path, "predict", *arguments)
     assert (ended.status, ended.output) == (status, "")
