@@ -67,7 +67,8 @@ def sides(job: Job, workspace: Path, remote: Remote | None, lfs: Lfs | None = No
 
 def _clone(workspace: Path, reasons: list[str]) -> Repository | None:
     try:
-        return Repository(workspace)
+        # It belongs to the runner's user, whatever ours is in a container, and its settings are those of actions/checkout.
+        return Repository(workspace, trusted=True)
     except CannotLookError as error:
         reasons.append(str(error))
         return None

@@ -1,5 +1,6 @@
 """Commits and the index, read from real repositories."""
 
+import contextlib
 import os
 import time
 from pathlib import Path
@@ -7,7 +8,12 @@ from pathlib import Path
 import pytest
 
 from bot.errors import CannotLookError, UsageError
+from bot.fetch.change import repository_name
 from bot.fetch.git import Repository
+from bot.fetch.history_git import GitHistory
+from bot.fetch.lfs import CloneStore, Pointer
+from bot.fetch.messages import commit_messages
+from bot.fetch.patches import Patches
 from bot.fetch.revision import open_pair, open_staged
 from bot.fetch.source import Source, UnreadError
 from bot.snapshot import File
@@ -289,6 +295,171 @@ def test_git_sees_no_secret(made: GitRepository, monkeypatch: pytest.MonkeyPatch
     assert "secret" not in environment.values()
     assert "GIT_DIR" not in environment
     assert Repository(made.path).commit("main")
+
+
+def given_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a clone another user's, or, where we may not give it away, ourselves another user."""
+    if os.geteuid() != 0:
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+        return
+    for each in [path, *path.rglob("*")]:
+        os.lchown(each, 12345, 12345)
+
+
+def partial(made: GitRepository, path: Path, *options: str) -> GitRepository:
+    """A clone that fetches what it lacks when that is asked for."""
+    made.git("config", "uploadpack.allowFilter", "true")
+    made.git("config", "uploadpack.allowAnySHA1InWant", "true")
+    return made.clone(path, *options)
+
+
+@pytest.mark.parametrize("options", [(), ("--filter=blob:none",)], ids=["whole", "partial"])
+def test_no_setting_of_the_clone_of_another_user_runs_a_program(
+    made: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    made.write({".gitattributes": "* filter=trap diff=trap merge=trap\n"})
+    made.commit("second", {"tokenizer.json": "{}"})
+    made.git("branch", "off", "main~1")
+    clone = partial(made, tmp_path / "clone", "--no-checkout", *options)
+    clone.git("read-tree", "main")
+    off = clone.git("commit-tree", "main^{tree}", "-p", "main~1", stdin=b"x")
+    trap = tmp_path / "trap"
+    trap.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/ran\ncat\n')
+    trap.chmod(0o755)
+    names = (
+        *(
+            "core.sshCommand",
+            "core.gitProxy",
+            "core.askPass",
+            "core.fsmonitor",
+            "core.alternateRefsCommand",
+            "core.pager",
+            "core.editor",
+        ),
+        *(
+            "credential.helper",
+            "remote.origin.uploadpack",
+            "remote.origin.receivepack",
+            "uploadpack.packObjectsHook",
+            "gpg.program",
+        ),
+        *(
+            "gpg.ssh.program",
+            "gpg.ssh.defaultKeyCommand",
+            "diff.external",
+            "diff.trap.command",
+            "diff.trap.textconv",
+            "merge.trap.driver",
+        ),
+        *(
+            "filter.trap.clean",
+            "filter.trap.smudge",
+            "filter.trap.process",
+            "interactive.diffFilter",
+            "sequence.editor",
+            "diff.tool",
+        ),
+        *(
+            "pager.config",
+            "pager.rev-list",
+            "pager.ls-tree",
+            "pager.cat-file",
+            "alias.rev-parse",
+            "alias.ls-tree",
+            "trailer.x.command",
+        ),
+    )
+    for name in names:
+        clone.git("config", name, str(trap))
+    for protocol in ("ssh", "ext", "git", "file", "trap", "https"):
+        clone.git("config", f"protocol.{protocol}.allow", "always")
+    clone.git("config", "diff.trap.cachetextconv", "true")
+    clone.git("config", "log.showSignature", "true")
+    (clone.path / ".git" / "info" / "attributes").write_text("* filter=trap diff=trap merge=trap\n")
+    hooks = clone.path / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for hook in ("post-index-change", "reference-transaction", "pre-auto-gc", "post-checkout", "fsmonitor-watchman"):
+        (hooks / hook).write_bytes(trap.read_bytes())
+        (hooks / hook).chmod(0o755)
+    clone.git("config", "core.hooksPath", str(hooks))
+    addresses = ["ssh://trap.invalid/x", "git://trap.invalid/x", "ext::sh -c 'touch ran'", "trap::x", "https://trap.invalid/x"]
+    for address in [*addresses, clone.git("config", "remote.origin.url")]:
+        made.git("config", "--file", str(clone.path / ".git" / "config"), "remote.origin.url", address)
+        given_away(clone.path, monkeypatch)
+        (tmp_path / "ran").unlink(missing_ok=True)
+        repository = Repository(clone.path)
+        for revision in ("d" * 40, "nope", "HEAD~9", "main~7"):
+            with pytest.raises(CannotLookError):
+                repository.commit(revision)
+        repository.unborn()
+        GitHistory(repository, repository.commit("main"), repository.commit(off), "main").resolve(["d" * 40, off, "e" * 7])
+        commit_messages(repository, repository.commit("main~1"), off)
+        repository_name(repository)
+        for source in (*open_pair("git:main~1", "git:main", clone.path), *open_staged(clone.path)):
+            for file in source.entries():
+                with contextlib.suppress(UnreadError):
+                    source.read(file)
+            source.close()
+        with contextlib.suppress(CannotLookError):  # the partial clone cannot make all differences
+            Patches(repository).same(off, repository.commit("main"))
+        list(CloneStore(repository).bring([Pointer(1, "0" * 64)]))
+        assert not (tmp_path / "ran").exists(), (tmp_path / "ran").read_text()
+
+
+def test_nothing_is_fetched_in_the_clone_of_another_user_and_it_is_said(
+    made: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = made.git("rev-parse", "HEAD")
+    made.commit("second", {"tokenizer.json": "{}"})
+    shallow = partial(made, tmp_path / "shallow", "--depth=1")
+    blobs = partial(made, tmp_path / "blobs", "--filter=blob:none", "--no-checkout")
+    trees = partial(made, tmp_path / "trees", "--filter=tree:0", "--no-checkout")
+    for clone in (shallow, blobs, trees):
+        given_away(clone.path, monkeypatch)
+    said = "nothing is fetched in a clone of another user, whose settings name programs; `git fetch"
+    with pytest.raises(CannotLookError, match=f"commit {first} .*, and {said} --unshallow origin` by its owner may bring it"):
+        Repository(shallow.path).commit(first)
+    (source, _) = open_pair("git:main", "git:main", blobs.path)
+    file = listed(source)["config.json"]
+    with pytest.raises(UnreadError, match=f"{said} --refetch --no-filter origin` by its owner brings them"):
+        source.read(file)
+    source.close()
+    (source, _) = open_pair("git:main", "git:main", trees.path)
+    with pytest.raises(CannotLookError, match=f"lacks objects, and {said} --refetch --no-filter origin` by its owner"):
+        source.entries()
+    source.close()
+    assert Repository(shallow.path, trusted=True).commit(first) == first
+
+
+def test_with_sudo_the_clone_of_who_used_it_is_ours(made: GitRepository, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = made.path.stat().st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: 0 if owner else 12345)
+    if owner:
+        assert not Repository(made.path).fetches
+        monkeypatch.setenv("SUDO_UID", str(owner))
+        assert Repository(made.path).fetches
+        return
+    assert not Repository(made.path).fetches
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    given_away(made.path, monkeypatch)
+    for uid, ours in (("12345", True), ("12346", False), ("", False), ("x", False), ("-1", False)):
+        monkeypatch.setenv("SUDO_UID", uid)
+        assert Repository(made.path).fetches == ours
+    for who in ((made.path / ".git"), made.path):
+        os.chown(who, 0, 0)
+        assert not Repository(made.path).fetches or who == made.path
+
+
+def test_the_settings_of_a_linked_work_tree_are_those_of_their_owner(
+    made: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made.git("worktree", "add", "--quiet", str(tmp_path / "tree"), "HEAD")
+    assert Repository(tmp_path / "tree").fetches
+    if os.geteuid() == 0:
+        os.chown(made.path / ".git", 12345, 12345)  # not the folder of the work tree, nor its part of the git directory
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    assert not Repository(tmp_path / "tree").fetches
 
 
 def test_an_object_that_is_not_in_the_clone(made: GitRepository) -> None:

@@ -53,6 +53,8 @@ class Objects:
         _, *words = line.split()[:3] or [b""]
         if not words:
             self.close()
+            if not self._repository.fetches:
+                raise UnreadError(f"object {oid[:12]} is damaged, or not in the clone: {self._repository.unfetched()}")
             raise UnreadError(
                 f"git cat-file ended at object {oid[:12]}: it is damaged or cannot be fetched, or git is older than 2.36"
             )
@@ -68,7 +70,7 @@ class Objects:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
-                    env=self._repository.environment(lazy=True),
+                    env=self._repository.environment(fetching=True),
                 )
             except OSError as error:
                 raise CannotLookError(f"git cannot be started: {error.strerror}") from error

@@ -55,7 +55,7 @@ class GitSource:
         self._objects.close()
 
     def _listed(self) -> Iterator[File]:
-        listed = self.repository.ask("ls-tree", "-r", "-z", "--full-tree", self.sha or self.tip, lazy=True)
+        listed = self.repository.ask("ls-tree", "-r", "-z", "--full-tree", self.sha or self.tip, fetching=True)
         for row in listed.split(b"\0")[:-1]:
             about, _, path = row.partition(b"\t")
             mode, _, oid = about.split()
@@ -99,7 +99,7 @@ class IndexSource(GitSource):
             changed = self.repository.ask(
                 "diff-index", "--cached", "--ita-invisible-in-index", "--name-only", "-z", "--no-renames", self.tip
             )
-            before = self.repository.ask("ls-tree", "-r", "-z", "--name-only", "--full-tree", self.tip, lazy=True)
+            before = self.repository.ask("ls-tree", "-r", "-z", "--name-only", "--full-tree", self.tip, fetching=True)
             self._staged = {*changed.split(b"\0"), *before.split(b"\0")}
         return self._staged
 
