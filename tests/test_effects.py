@@ -132,12 +132,12 @@ def test_a_template_that_moves_to_a_file_is_lost_for_those_that_do_not_read_it(t
     [before] = {before.partition(" of ")[0] for _, before, _ in rows(found)}
     assert before.startswith("reads `")
     assert rows(found) == [
-        ("transformers 5.24.0 · vLLM 0.33.0 · llama.cpp 2026-10-01, chat template", before, "unchanged"),
         (
             "transformers 4.46.3, chat template; read in the source, not run: TGI 3.3.7",
             f"{before} of `tokenizer_config.json`",
             "has none",
         ),
+        ("transformers 5.24.0 · vLLM 0.33.0 · llama.cpp 2026-10-01, chat template", before, "unchanged"),
     ]
 
 
@@ -165,7 +165,7 @@ def test_the_browser_library_is_asked_where_it_has_business(mark: dict[str, Any]
     before = {CHATML: {"chat_template": TEMPLATE}}
     asked = ("transformers.js", "transformers")
     assert rows(changed(tmp_path / "without", moved, *asked, base=before)) == []
-    (kept, lost) = rows(changed(tmp_path / "with", moved | mark, *asked, base=before | mark))
+    (lost, kept) = rows(changed(tmp_path / "with", moved | mark, *asked, base=before | mark))
     assert (kept[0], kept[2]) == ("transformers 5.24.0, chat template", "unchanged")
     assert (lost[0], lost[2]) == ("Read in the source, not run: transformers.js 4.3.2, chat template", "has none")
 

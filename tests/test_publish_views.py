@@ -3,11 +3,12 @@
 import re
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.analyze.records import Fix, PromptChange, RenderedTemplate
+from bot.analyze.records import Fix, ModelChange, PromptChange, RenderedTemplate
 from bot.place import Place
 from bot.publish import escape, marker, prompted, words
 from bot.publish.annotations import annotations
@@ -17,7 +18,7 @@ from bot.publish.marker import Marker
 from bot.publish.summary import summary
 from bot.publish.text import text
 from tests import comparisons
-from tests.comparisons import BASE_SHA, HEAD_SHA, base, comparison, finding, head
+from tests.comparisons import BASE_SHA, HEAD_SHA, base, comparison, finding, head, stops
 from tests.test_publish_hostile import RECORDS, hostile_texts, replaced
 
 LINKS = Links("https://github.com", "acme/kimi", BASE_SHA, HEAD_SHA)
@@ -365,3 +366,28 @@ def test_the_comment_shows_the_first_diffs_and_folds_the_others() -> None:
     whole = summary(comparison(prompts=changes), LINKS)
     assert "more conversations" not in whole
     assert "`f` now fails: `E: x`\n\n```diff\n-gone\n```" in whole
+
+
+def test_a_model_that_moved_is_named_by_where_it_is_now() -> None:
+    moved = ModelChange(change="moved", before="vocab_base", after="tokenizer")
+    stays = ModelChange(change="changed", before="model", after="model")
+    record = comparison(
+        models=(moved, stays),
+        new=tuple(finding(folder=name, title=name) for name in ("vocab_base", "model")),
+        predictions=tuple(stops(("vllm@0.33.0",), [1], [2], folder=name) for name in ("vocab_base", "model")),
+        prompts=tuple(
+            PromptChange(folder=name, template="default", probe="p", before_sha256="a", after_sha256=None)
+            for name in ("vocab_base", "model")
+        ),
+        rendered=(RenderedTemplate(folder="vocab_base", template="default", rewritten=True, conversations=2, differing=0),),
+    )
+    for page in (comment(record, links=Links()), summary(record, Links())):
+        assert "\n### In `tokenizer/`, formerly `vocab_base/`\n" in page
+        assert "\n### In `model/`\n" in page
+        assert "\n| `tokenizer/`, formerly `vocab_base/` | vLLM 0.33.0 |" in page
+        assert "`p` in `tokenizer/` now fails" in page
+    assert "error vocab_base [tokenizer/, formerly vocab_base/]" in text(record, color=False)
+    root = msgspec.structs.replace(
+        record, models=(ModelChange(change="moved", before=".", after="new"),), new=(finding(folder="."),)
+    )
+    assert "[new/, formerly the root folder]" in text(root, color=False)

@@ -33,9 +33,12 @@ def blocks(comparison: Comparison, links: Links, *, several: bool, limits: Limit
         cause = "" if finding.folder in added and not whole else finding.cause or finding.fingerprint
         groups.setdefault((finding.folder, cause), []).append(finding)
     items: list[Item] = []
+    moved = words.homes(comparison.models)
     for (folder, _), findings in groups.items():
         is_added = folder in added
-        heading = f"### {'Adds a model in' if is_added else 'In'} {markup(words.folder(folder))}" if several or is_added else ""
+        heading = (
+            f"### {'Adds a model in' if is_added else 'In'} {markup(words.folder(folder, moved))}" if several or is_added else ""
+        )
         if is_added and not whole:
             items.append(Item(f"{heading}\n\n{_listed(findings, links, limits.block)}", count=len(findings)))
         else:

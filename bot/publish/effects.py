@@ -25,16 +25,18 @@ _ABOUT = {
     "dtype": ", type of the weights",
     "quantization": ", quantization",
 }
+_UNCHANGED = "unchanged"
 
 
 @dataclass(frozen=True)
 class Effect:
-    """One row. All texts are sentences with marked values; `news` is the part of the second answer to stress ("" for none).
+    """One row. `model` is the folder as people name it. All texts are sentences with marked values; `news` is the part of the second answer to stress ("" for none).
 
     `on_new` is True where the model was not there before, so that nothing of it can have changed.
     """
 
     folder: str
+    model: str
     engines: str
     before: str
     after: str
@@ -43,19 +45,20 @@ class Effect:
 
 
 def effects(comparison: Comparison) -> tuple[Effect, ...]:
-    """The rows of the comparison, those about loading first; engines that do the same are one row."""
+    """The rows of the comparison, those about loading first and those that stay beside others at the end; engines that do the same are one row."""
     one_sided = {model.folder: model.change for model in comparison.models if model.change in ("added", "removed")}
     rows: dict[tuple[str, ...], list[EngineChange]] = {}
     for change in sorted(telling(comparison.predictions), key=_rank):
         rows.setdefault(_key(change, one_sided.get(change.folder)), []).append(change)
     found: list[Effect] = []
-    order = words.in_order(comparison.modelled.engines)
+    order, moved = words.in_order(comparison.modelled.engines), words.homes(comparison.models)
     for changes in rows.values():
         first = changes[0]
         named = _engines(changes, order)
         before, after, news = _answers(changes, one_sided.get(first.folder))
-        found.append(Effect(first.folder, named, before, after, news, on_new=first.folder in one_sided))
-    return tuple(sorted(found, key=lambda each: each.on_new))
+        model = words.folder(first.folder, moved)
+        found.append(Effect(first.folder, model, named, before, after, news, on_new=first.folder in one_sided))
+    return tuple(sorted(found, key=lambda each: (each.on_new, each.after == _UNCHANGED)))
 
 
 def _key(change: EngineChange, one_sided: str | None) -> tuple[str, ...]:
@@ -124,5 +127,5 @@ def _after(change: EngineChange) -> tuple[str, str]:
     if change.field == "stops" and same and same == after and lost:
         return f"{said(change, after, change.after_texts)},", f"no longer on {words.tokens(lost, change.before_texts)}"
     if change.before == change.after and change.before_texts == change.after_texts:
-        return "unchanged", ""
+        return _UNCHANGED, ""
     return said(change, change.after, change.after_texts), ""

@@ -101,4 +101,4 @@ def _table(rows: tuple[effects.Effect, ...], *, several: bool, tail: str) -> Gro
 def _row(row: effects.Effect, *, several: bool) -> str:
     news = f" **{markup(row.news, 600)}**" if row.news else ""
     cells = [markup(row.engines, 600), markup(row.before, 600), markup(row.after, 600) + news]
-    return f"| {' | '.join(cell(text) for text in [*([markup(words.folder(row.folder))] if several else []), *cells])} |"
+    return f"| {' | '.join(cell(text) for text in [*([markup(row.model)] if several else []), *cells])} |"

@@ -33,10 +33,11 @@ class Block:
 
 @dataclass(frozen=True)
 class _Rendered:
-    """What blocks say less for: the templates by folder and name, and by how many tokens every request got longer."""
+    """What blocks are about: the templates by folder and name, by how many tokens every request got longer, and where folders are that moved."""
 
     templates: Mapping[tuple[str, str], RenderedTemplate]
     on_every_request: int | None
+    moved: Mapping[str, str]
 
 
 def blocks(comparison: Comparison) -> tuple[Block, ...]:
@@ -46,7 +47,9 @@ def blocks(comparison: Comparison) -> tuple[Block, ...]:
         groups.setdefault((change.folder, change.template, *_kind(change)), []).append(change)
     several = len({change.folder for change in comparison.prompts}) > 1
     rendered = _Rendered(
-        {(each.folder, each.template): each for each in comparison.rendered[::-1]}, _on_every_request(comparison)
+        {(each.folder, each.template): each for each in comparison.rendered[::-1]},
+        _on_every_request(comparison),
+        words.homes(comparison.models),
     )
     found = [_block(changes, rendered, several=several) for changes in groups.values()]
     return tuple(sorted(found, key=lambda block: (not block.fails, not block.works)))
@@ -80,8 +83,11 @@ def shown(comparison: Comparison) -> frozenset[str]:
 def cosmetic(comparison: Comparison) -> tuple[str, ...]:
     """The templates whose text changed and whose prompts did not, one sentence each; and what became of conversations that an operator brought."""
     several = len({each.folder for each in comparison.rendered}) > 1
+    moved = words.homes(comparison.models)
     return tuple(
-        _brought(each, several=several) if each.brought else _cosmetic(each, several=several)
+        (_brought if each.brought else _cosmetic)(
+            each, f" in {words.folder(moved.get(each.folder, each.folder))}" if several else ""
+        )
         for each in comparison.rendered
         if _is_cosmetic(each) or (each.brought and _is_same(each))
     )
@@ -97,31 +103,28 @@ def _is_same(template: RenderedTemplate) -> bool:
     return template.rewritten and template.conversations > 0 and not changed
 
 
-def _cosmetic(template: RenderedTemplate, *, several: bool) -> str:
+def _cosmetic(template: RenderedTemplate, where: str) -> str:
     same = words.plural(template.conversations - template.failing, "conversation")
     fail = (
         f", and {template.failing} more {'fails' if template.failing == 1 else 'fail'} before and after"
         if template.failing
         else ""
     )
-    return (
-        f"The text of the chat template{_where(template, several=several)} changed; all {same} render the same (cosmetic){fail}."
-    )
+    return f"The text of the chat template{_called(template)}{where} changed; all {same} render the same (cosmetic){fail}."
 
 
-def _brought(template: RenderedTemplate, *, several: bool) -> str:
+def _brought(template: RenderedTemplate, where: str) -> str:
     """What became of an operator's conversations, which may miss what others show: nothing is said of the change as a whole."""
     works, fail = template.conversations - template.failing, template.failing
     counted = [
         *([f"{words.plural(works, 'conversation')} {'renders' if works == 1 else 'render'} the same"] if works else []),
         *([f"{words.plural(fail, 'conversation')} {'fails' if fail == 1 else 'fail'} before and after"] if fail else []),
     ]
-    return f"The text of the chat template{_where(template, several=several)} changed. Of the file of probes, {words.listing(counted)}."
+    return f"The text of the chat template{_called(template)}{where} changed. Of the file of probes, {words.listing(counted)}."
 
 
-def _where(template: RenderedTemplate, *, several: bool) -> str:
-    named = _template(template.template).removeprefix(", template")
-    return f"{named}{f' in {words.folder(template.folder)}' if several else ''}"
+def _called(template: RenderedTemplate) -> str:
+    return _template(template.template).removeprefix(", template")
 
 
 def _kind(change: PromptChange) -> tuple[str, ...]:
@@ -134,7 +137,9 @@ def _kind(change: PromptChange) -> tuple[str, ...]:
 def _block(changes: Sequence[PromptChange], rendered: _Rendered, *, several: bool) -> Block:
     first, one = changes[0], len(changes) == 1
     fails, works = first.after_sha256 is None, first.before_sha256 is None
-    about = f"{_template(first.template)}{f' in {words.folder(first.folder)}' if several else ''}"
+    about = (
+        f"{_template(first.template)}{f' in {words.folder(rendered.moved.get(first.folder, first.folder))}' if several else ''}"
+    )
     if fails or works:
         said, error = (
             (f"now {'fails' if one else 'fail'}", first.after_error)

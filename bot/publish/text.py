@@ -1,6 +1,6 @@
 """The comparison for a terminal, in the order of the comment."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rich import box
 from rich.console import RenderableType
@@ -48,8 +48,9 @@ def _parts(comparison: Comparison, *, verbose: bool) -> Iterable[RenderableType]
     if comparison.prompts:
         yield from _prompts(comparison, verbose=verbose)
     seen = prompted.shown(comparison)
+    moved = words.homes(comparison.models)
     for finding in words.severest(each for each in comparison.new if each.fingerprint not in seen):
-        yield from _finding(finding, verbose=verbose)
+        yield from _finding(finding, moved, verbose=verbose)
     if verbose:
         yield from _details(comparison)
     proved = {proof.version for proof in comparison.proof if proof.agrees}
@@ -77,7 +78,7 @@ def _alone(comparison: Comparison, *, verbose: bool) -> Iterable[RenderableType]
         yield sentence(f"{folders} with {numbers}" if numbers else f"Nothing is wrong with {folders}", style="bold")
     for finding in words.severest(comparison.new):
         if verbose or finding.severity != "note":
-            yield from _finding(finding, verbose=verbose)
+            yield from _finding(finding, {}, verbose=verbose)
     if new.note and not verbose:
         yield Text("")
         yield sentence(f"{words.plural(new.note, 'note')} (the verbose text shows them)")
@@ -99,7 +100,7 @@ def _table(rows: Iterable[effects.Effect], *, several: bool) -> Table:
         if row.news:
             after.append(" ").append_text(sentence(row.news, "bold"))
         cells = [sentence(row.engines), sentence(row.before), after]
-        table.add_row(*([sentence(words.folder(row.folder))] if several else []), *cells)
+        table.add_row(*([sentence(row.model)] if several else []), *cells)
     return table
 
 
@@ -115,11 +116,11 @@ def _prompts(comparison: Comparison, *, verbose: bool) -> Iterable[RenderableTyp
             yield _indented(sentence(f"and {len(one_sided) - _ONE_SIDED} more"))
 
 
-def _finding(finding: Finding, *, verbose: bool) -> Iterable[RenderableType]:
+def _finding(finding: Finding, moved: Mapping[str, str], *, verbose: bool) -> Iterable[RenderableType]:
     yield Text("")
     head = Text.assemble((finding.severity, _STYLES[finding.severity]), " ")
     yield head.append_text(sentence(finding.title)).append_text(
-        sentence(f" [{words.folder(finding.folder)}]") if finding.folder != "." else Text("")
+        sentence(f" [{words.folder(finding.folder, moved)}]") if finding.folder != "." or "." in moved else Text("")
     )
     for said in filter(None, [finding.detail, words.SURENESS[finding.confidence]]):
         yield _indented(sentence(said))

@@ -88,9 +88,16 @@ def side(revision: Side) -> str:
     return f"{quoted(shorten(label, 60))} {quoted(sha)}" if label else quoted(sha)
 
 
-def folder(path: str) -> str:
-    """A model folder by name."""
-    return "the root folder" if path == "." else quoted(f"{path}/")
+def homes(models: Iterable[ModelChange]) -> dict[str, str]:
+    """Where head has the model folders that moved, by their names, which are their paths in base."""
+    return {each.folder: each.after for each in models if each.change == "moved" and each.after is not None}
+
+
+def folder(path: str, moved: Mapping[str, str] | None = None) -> str:
+    """A model folder by name, one of those that `moved` (see `homes`) by where it is now as well."""
+    named = "the root folder" if path == "." else quoted(f"{path}/")
+    now = (moved or {}).get(path)
+    return named if now is None else f"{folder(now)}, formerly {named}"
 
 
 def key(pointer: str) -> str:
