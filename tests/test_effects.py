@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from bot.analyze.comparison import compare
@@ -13,6 +14,7 @@ from bot.analyze.model.reader import Reader
 from bot.analyze.records import Comparison, EngineChange
 from bot.fetch.gather import gather
 from bot.publish import words
+from bot.publish.annotations import annotations
 from bot.publish.effects import effects
 from bot.publish.headline import headline
 from bot.publish.telling import telling
@@ -317,3 +319,21 @@ def test_every_row_of_the_cases_is_what_the_engines_did(tmp_path: Path) -> None:
                         assert (case.name, chosen, change.field, side, did) == (case.name, chosen, change.field, side, said)
                         held += 1
     assert held > 500
+
+
+def test_a_template_that_renders_at_last_is_repaired(tmp_path: Path) -> None:
+    broken = {CHATML: {"chat_template": TEMPLATE.removesuffix("{% endfor %}")}}
+    found = changed(tmp_path, {CHATML: {"chat_template": TEMPLATE}}, "vllm", base=broken)
+
+    assert (
+        headline(found)
+        == f"This pull request repairs the chat template: {len(found.prompts)} conversations that failed render now"
+    )
+    assert "chat-template-changed" not in {finding.check for finding in found.new}
+    assert annotations(found) == []
+    assert "chat-template-syntax-error" in {finding.check for finding in found.resolved}
+
+    one = msgspec.structs.replace(found, prompts=found.prompts[:1])
+    assert headline(one).endswith("repairs the chat template: 1 conversation that failed renders now")
+    reads = msgspec.structs.replace(found.prompts[0], before_sha256="a")
+    assert headline(msgspec.structs.replace(found, prompts=(*found.prompts, reads))).endswith("changes what the model reads")

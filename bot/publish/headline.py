@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bot.analyze.records import SEVERITIES, Comparison, Finding
-from bot.publish import effects, words
+from bot.publish import effects, prompted, words
 from bot.publish.telling import telling
 
 _READS = "changes what the model reads"
@@ -46,6 +46,9 @@ def _without_findings(comparison: Comparison, subject: str) -> str:
             return f"{subject} changes {'what loads' if moved else 'which engines load the model'}"
         if fields & {"stops", "stops_in_grammar"}:
             return f"{subject} changes which tokens end a reply"
+        if comparison.prompts and not fields and all(map(prompted.is_repaired, comparison.prompts)):
+            number = len(comparison.prompts)
+            return f"{subject} repairs the chat template: {words.plural(number, 'conversation')} that failed {'renders' if number == 1 else 'render'} now"
         if comparison.prompts or "template" in fields:
             return f"{subject} {_READS}"
         return f"{subject} changes how engines run the model"

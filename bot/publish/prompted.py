@@ -73,6 +73,11 @@ def summary(comparison: Comparison) -> tuple[str, str]:
     return number, ", ".join(told)
 
 
+def is_repaired(change: PromptChange) -> bool:
+    """Whether a conversation renders at last."""
+    return change.before_sha256 is None and change.after_sha256 is not None
+
+
 def shown(comparison: Comparison) -> frozenset[str]:
     """The fingerprints of findings that say nothing but that prompts differ, or that a change is cosmetic, where that is told beside them."""
     told = {(change.folder, change.template) for change in comparison.prompts}

@@ -14,7 +14,7 @@ CHECK = Check(
     title="The chat template changed",
     says="changes the chat template",
     sees="the text of a chat template under one name in base and head, wherever it stands; both are rendered with every built-in conversation and "
-    "with each value of the variables that they read; where nothing differs, with some more",
+    "with each value of the variables that they read; where nothing differs, with some more; it is silent where all that differs is that conversations render at last",
     why="The model reads another prompt than before.",
     fix="Look at the prompts that differ; nothing is to be done when they are meant.",
     wrong_when="the text only moved to another file, or differs in nothing but a line end that Jinja drops",
@@ -31,7 +31,10 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
         if change.rewritten:
             kept = change.new not in in_force(head)
             title = f"{called(change.new)} in {value(change.new.file)}" if kept else change.title
-            shown, detail = _rendered(change)
+            told = _rendered(change)
+            if told is None:
+                continue
+            shown, detail = told
             moved = change.old.file != change.new.file
             yield Seen(
                 key=f"{change.new.name} in {change.new.file}" if kept else change.new.name,
@@ -41,8 +44,11 @@ def find_in_change(base: Model, head: Model) -> Iterator[Seen]:
             )
 
 
-def _rendered(change: Change) -> tuple[str, str]:
-    """How many conversations render differently, as the end of a sentence, and which, as another."""
+def _rendered(change: Change) -> tuple[str, str] | None:
+    """How many conversations render differently, as the end of a sentence, and which, as another.
+
+    None where all that differs is that some render at last: a repair, which the prompts tell, is no reason to look at a line.
+    """
     usual = probes_for(change.new, change.old)
     found = _compared(change, usual)
     if found is not None and found[0] and not found[2]:  # what is called cosmetic is looked at once more
@@ -50,7 +56,9 @@ def _rendered(change: Change) -> tuple[str, str]:
         found = _compared(change, usual)
     if found is None:
         return "changed, and could not be rendered within limits", _UNKNOWN
-    rendered, failing, different = found
+    rendered, failing, different, repaired = found
+    if different and repaired == len(different):
+        return None
     if not rendered:
         return "changed, and renders no conversation before or after", _UNKNOWN
     if not different:
@@ -59,18 +67,22 @@ def _rendered(change: Change) -> tuple[str, str]:
     return f"renders {len(different)} of {len(usual)} conversations differently", f"Different: {listed(different)}.{fails}"
 
 
-def _compared(change: Change, probes: tuple[Probe, ...]) -> tuple[int, int, list[str]] | None:
-    """How many conversations either side renders, how many head alone does not, and the names of those that differ; None where limits hide it."""
-    rendered, failing, different = 0, 0, list[str]()
+def _compared(change: Change, probes: tuple[Probe, ...]) -> tuple[int, int, list[str], int] | None:
+    """How many conversations either side renders, how many head alone does not, the names of those that differ, and how many of these base did not render.
+
+    None where limits hide it.
+    """
+    rendered, failing, different, repaired = 0, 0, list[str](), 0
     for probe in probes:
         before, after = change.both(probe)
         if "limits" in (before.kind, after.kind):
             return None
         rendered += before.text is not None or after.text is not None
         failing += before.text is not None and after.text is None
+        repaired += before.text is None and after.text is not None
         if outcome(before) != outcome(after):
             different.append(probe.name)
-    return rendered, failing, different
+    return rendered, failing, different, repaired
 
 
 def _copies(base: Model, head: Model) -> Iterator[Change]:
