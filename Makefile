@@ -45,6 +45,7 @@ lint: setup ## style, types, workflows
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml examples/*.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec compose.yaml
 
 image: setup ## build the container image (IMAGE=, BASE=, DOCKER_BUILD_FLAGS=)
 	docker build $(DOCKER_BUILD_FLAGS) --build-arg BASE=$(BASE) --tag $(IMAGE) .
