@@ -14,6 +14,7 @@ from bot.event import Job
 from bot.fetch.git import FULL, Repository
 from bot.fetch.github import GitHubSource
 from bot.fetch.history import History
+from bot.fetch.history_git import GitHistory
 from bot.fetch.history_github import GitHubHistory
 from bot.fetch.lfs import CloneStore, InTurn, Lfs
 from bot.fetch.settings import MISNAMED
@@ -29,7 +30,7 @@ class Sides:
 
     `settings` is the settings file of the base branch as it is now (not of the merge base: an old branch does not
     bring old settings back), None where there is none. `texts` are commit messages that the sources cannot give, `history` tells what
-    became of commits where no clone does (None where one does).
+    became of commits (None where the clone does, and nobody else can be asked).
     """
 
     base: Source
@@ -51,11 +52,11 @@ def sides(job: Job, workspace: Path, remote: Remote | None, lfs: Lfs | None = No
     store = CloneStore(clone) if clone else None
     stores = InTurn(store, lfs) if store and lfs else store or lfs
     if clone and not clone.shallow:
-        ways.append(lambda: _from_clone(job, clone, stores))
+        ways.append(lambda: _from_clone(job, clone, stores, remote))
     if remote:
         ways.append(lambda: _from_api(job, remote, stores))
     if clone and clone.shallow:
-        ways.append(lambda: _from_clone(job, clone, stores))
+        ways.append(lambda: _from_clone(job, clone, stores, remote))
     for way in ways:
         try:
             return way()
@@ -74,14 +75,28 @@ def _clone(workspace: Path, reasons: list[str]) -> Repository | None:
         return None
 
 
-def _from_clone(job: Job, clone: Repository, lfs: Lfs | None) -> Sides:
+def _from_clone(job: Job, clone: Repository, lfs: Lfs | None, remote: Remote | None) -> Sides:
     tip, head = _commit(clone, job.base), _commit(clone, job.head)
     merge_base = clone.merge_base(tip, head) if job.from_merge_base else None
     return Sides(
         GitSource(clone, _name(job.base, job.base_name), tip, sha=_start(job, tip, merge_base, head), lfs=lfs),
         GitSource(clone, _name(job.head, job.head_name), head, lfs=lfs),
         _settings_in(clone, tip),
+        history=_asking_on(job, clone, tip, head, remote) if remote else None,
     )
+
+
+def _asking_on(job: Job, clone: Repository, tip: str, head: str, remote: Remote) -> History:
+    """The clone's history, and GitHub's for what the clone cannot tell: it lacks the commits that were merged as another one."""
+    name = _name(job.base, job.base_name)
+
+    def beyond() -> History:
+        if clone.shallow:
+            return GitHubHistory(remote, tip, head, name)
+        on_base, ahead = (clone.ask("rev-list", *asked).decode().split() for asked in ((tip,), (head, f"^{tip}")))
+        return GitHubHistory(remote, tip, head, name, ahead, on_base=on_base)
+
+    return GitHistory(clone, tip, head, name, beyond)
 
 
 def _start(job: Job, tip: str, merge_base: str | None, head: str) -> str:

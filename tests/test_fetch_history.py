@@ -205,11 +205,45 @@ def test_a_clone_of_one_branch_cannot_tell(made: GitRepository, tmp_path: Path) 
     assert fate(no_tags, "6ad52ee") == ("unknown", "tags of origin were not fetched")
     full = made.clone(tmp_path / "full")
     assert fate(full, sha) == ("reachable", "on branch origin/dev")
-    assert fate(full, "6ad52ee") == ("orphaned", "no branch or tag holds it, and the clone does not have it")
+    assert fate(full, "6ad52ee") == ("unknown", "the clone does not have it, and its remote may")
     full.git("config", "--add", "remote.origin.fetch", "^refs/heads/dev")
     assert fate(full, "6ad52ee") == ("unknown", "branches dev of origin were left out")
     mirror = made.clone(tmp_path / "mirror", "--mirror")
     assert history(mirror).complete
+
+
+def test_a_pull_request_that_was_fetched_tells_of_an_orphan(made: GitRepository, tmp_path: Path) -> None:
+    sha = pull_request(made, 4, {"config.json": "other"})
+    made.git("update-ref", "refs/pull/4/head", sha)
+    for refspec, held in (
+        ("refs/pr/4:refs/pr/4", "refs/pr/4"),
+        ("refs/pull/4/head:refs/remotes/origin/pull/4/head", "refs/remotes/origin/pull/4/head"),
+        ("refs/pr/4:pr/4", "refs/heads/pr/4"),
+        ("refs/pull/4/head:refs/remotes/pull/4/merge", "refs/remotes/pull/4/merge"),
+    ):
+        clone = made.clone(tmp_path / held)
+        assert fate(clone, sha)[0] == "unknown"
+        clone.git("fetch", "--quiet", "origin", refspec)
+        assert fate(clone, sha) == ("orphaned", f"only {held} holds it")
+    configured = made.clone(tmp_path / "configured", "--config=remote.origin.fetch=+refs/pull/*/head:refs/remotes/origin/pr/*")
+    assert fate(configured, sha) == ("orphaned", "only refs/remotes/origin/pr/4 holds it")
+
+
+def test_a_branch_that_is_called_like_a_pull_request_is_a_branch(made: GitRepository, tmp_path: Path) -> None:
+    sha = fork(made, "pr/4", {"config.json": "other"})
+    assert fate(made, sha) == ("reachable", "on branch pr/4")
+    clone = made.clone(tmp_path / "clone")
+    assert fate(clone, sha) == ("reachable", "on branch origin/pr/4")
+    clone.git("switch", "--quiet", "pr/4")
+    ahead = clone.commit("ahead of it", {"config.json": "more"})
+    assert fate(clone, ahead) == ("reachable", "on branch pr/4")
+
+
+def test_a_commit_within_a_squashed_pull_request(made: GitRepository) -> None:
+    tip = pull_request(made, 1, {"config.json": "1\nx\n3\n"}, {"README.md": "fixed\n"})
+    squash = made.commit("fix (#1)", {"config.json": "1\nx\n3\n", "README.md": "fixed\n"})
+    sha = made.git("rev-parse", f"{tip}~1")
+    assert fate(made, sha) == ("reachable", f"all of refs/pr/1 is on main as {squash[:8]}")
 
 
 def test_pull_request_refs() -> None:

@@ -116,13 +116,64 @@ def test_a_commit_that_only_a_pull_request_holds_is_orphaned(made: GitRepository
 def test_a_commit_below_a_pull_request_is_orphaned(made: GitRepository, remote: Remote) -> None:
     tip = pull_request(made, 31, {"config.json": "fixed"}, {"config.json": "and more"})
     sha = made.git("rev-parse", f"{tip}~1")
-    assert by_api(made, remote, [sha]) == [("orphaned", "no branch or tag holds it")]
-    assert by_clone(made, [sha])[0][0] == "orphaned"
+    assert same(made, remote, sha) == [("orphaned", "only refs/pull/31/head holds it")]
 
 
-def test_a_branch_that_holds_a_pull_request_is_a_branch_only_by_its_name(made: GitRepository, remote: Remote) -> None:
-    sha = fork(made, "pull/31/head", {"config.json": "fixed"})
-    assert by_api(made, remote, [sha])[0][0] == by_clone(made, [sha])[0][0] == "orphaned"
+def test_a_commit_within_a_squashed_pull_request(made: GitRepository, remote: Remote) -> None:
+    tip = pull_request(made, 3, {"config.json": "x"}, {"README.md": "fixed\n"})
+    pull_request(made, 4, {"model.bin": "another"})
+    squash = made.commit("fix (#3)", {"config.json": "x", "README.md": "fixed\n"})
+    sha = made.git("rev-parse", f"{tip}~1")
+    assert same(made, remote, sha) == [("reachable", f"all of refs/pull/3/head is on main as {squash[:8]}")]
+
+
+def test_a_commit_that_one_of_many_pull_requests_may_hold_is_unknown(
+    made: GitRepository, remote: Remote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history_github, "MOST_PULLS", 1)
+    tip = pull_request(made, 3, {"config.json": "x"}, {"README.md": "fixed\n"})
+    pull_request(made, 4, {"model.bin": "another"})
+    said = by_api(made, remote, [made.git("rev-parse", f"{tip}~1")])
+    assert said == [("unknown", "it may be of one of 2 pull requests, and merged with it under another id")]
+
+
+@pytest.mark.parametrize("name", ["pr/4", "pull/31/head"])
+def test_a_branch_that_is_called_like_a_pull_request_is_a_branch(made: GitRepository, remote: Remote, name: str) -> None:
+    sha = fork(made, name, {"config.json": "fixed"})
+    assert same(made, remote, sha) == [("reachable", f"on branch {name}")]
+
+
+def test_trees_and_blobs_are_no_commits(made: GitRepository, remote: Remote) -> None:
+    old = made.git("rev-parse", "main~1:README.md"), made.git("rev-parse", "main~1^{tree}")
+    blob, tree = made.git("rev-parse", "change:config.json"), made.git("rev-parse", "main^{tree}")
+    assert same(made, remote, blob, tree, *old, blob[:8], tree[:12]) == [
+        ("unknown", f"names a {kind}, not a commit") for kind in ("blob", "tree", "blob", "tree", "blob", "tree")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [(404, ""), (422, "Server Error: Sorry, this diff is taking too long to generate."), (422, "Validation Failed")],
+)
+def test_only_what_github_calls_no_commit_is_none(
+    made: GitRepository, remote: Remote, github: GitHubDouble, status: int, message: str
+) -> None:
+    dev = fork(made, "dev", {"config.json": "x"})
+    orphan = pull_request(made, 7, {"config.json": "y"})
+    github.answer("GET", f"/commits/({dev}|{orphan})", status, {"message": message}, times=9)
+    assert by_api(made, remote, [dev, orphan, "a" * 40]) == [
+        ("reachable", "on branch dev"),
+        ("unknown", f"GitHub answered {status} {message}".strip() + ", asked for it"),
+        ("orphaned", ABSENT),
+    ]
+
+
+def test_a_comparison_that_is_refused_does_not_make_two_commits_strangers(
+    made: GitRepository, remote: Remote, github: GitHubDouble
+) -> None:
+    orphan = pull_request(made, 7, {"config.json": "y"})
+    github.answer("GET", "/compare/", 404, {"message": "Not Found"}, times=9)
+    assert by_api(made, remote, [orphan]) == [("unknown", "GitHub answered 404, asked for it")]
 
 
 @pytest.mark.parametrize("status", [404, 422])

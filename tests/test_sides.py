@@ -14,6 +14,8 @@ from bot.api import connect
 from bot.errors import CannotLookError
 from bot.event import Job
 from bot.fetch.github import GitHubSource
+from bot.fetch.history_git import GitHistory
+from bot.fetch.history_github import GitHubHistory
 from bot.fetch.tree import GitSource
 from bot.sides import Sides, sides
 from tests.doubles.github import GitHubDouble
@@ -128,7 +130,7 @@ def judged(job: Job, opened: Sides, workspace: Path) -> Comparison:
 
 
 def told(comparison: Comparison) -> dict[str, object]:
-    """What must not depend on the checkout. A reason may: a clone has not heard of a commit that GitHub still holds."""
+    """What must not depend on the checkout."""
     return {
         "base": comparison.base.sha,
         "head": comparison.head.sha,
@@ -144,11 +146,11 @@ def told(comparison: Comparison) -> dict[str, object]:
 @pytest.mark.parametrize("checkout", CHECKOUTS)
 def test_every_checkout_says_the_same(origin: ModelRepository, remote: Remote, job: Job, tmp_path: Path, checkout: str) -> None:
     plain = checked_out(origin, tmp_path / "plain", "full")
-    expected = told(judged(job, sides(job, plain, None), plain))
+    expected = told(judged(job, sides(job, plain, remote), plain))
     workspace = checked_out(origin, tmp_path / "workspace", checkout)
     opened = sides(job, workspace, remote)
     assert isinstance(opened.base, GitSource if checkout in BY_CLONE else GitHubSource)
-    assert (opened.history is None) == (checkout in BY_CLONE)
+    assert isinstance(opened.history, GitHistory if checkout in BY_CLONE else GitHubHistory)
 
     found = judged(job, opened, workspace)
 
@@ -157,37 +159,61 @@ def test_every_checkout_says_the_same(origin: ModelRepository, remote: Remote, j
     by_name = dict(zip(("main", "dev", "orphan", "squashed", "head", "nothing"), _words(origin), strict=True))
     status = {row.sha: row.status for row in found.claims}
     said = {name: status[sha] for name, sha in by_name.items()}
-    if checkout == "one branch":  # which says itself that it does not have all of them
-        assert said | {"dev": "", "orphan": "", "squashed": "", "nothing": ""} == {
-            **dict.fromkeys(said, ""),
-            "main": "reachable",
-            "head": "reachable",
-        }
-        return
-    # A clone has no objects of commits that are on no branch, so that it cannot see that main has the same change as one of them.
-    squashed = "orphaned" if checkout in BY_CLONE else "reachable"
+    # The clones have no objects of commits that are on no branch: GitHub is asked about them.
     assert said == {
         "main": "reachable",
         "dev": "reachable",
         "orphan": "orphaned",
-        "squashed": squashed,
+        "squashed": "reachable",
         "head": "reachable",
         "nothing": "orphaned",
     }
-    assert told(found) | _no_squash(told(found), by_name["squashed"]) == expected | _no_squash(expected, by_name["squashed"])
+    assert told(found) == expected
+
+
+def test_without_a_token_nothing_that_a_clone_lacks_is_called_orphaned(origin: ModelRepository, job: Job, tmp_path: Path) -> None:
+    workspace = checked_out(origin, tmp_path / "workspace", "full")
+    opened = sides(job, workspace, None)
+    found = judged(job, opened, workspace)
+    assert opened.history is None
+    status = {row.sha: (row.status, row.reason) for row in found.claims}
+    lacking = "unknown", "the clone does not have it, and its remote may"
+    by_name = dict(zip(("main", "dev", "orphan", "squashed", "head", "nothing"), _words(origin), strict=True))
+    assert {name: status[sha] for name, sha in by_name.items() if status[sha][0] != "reachable"} == dict.fromkeys(
+        ("orphan", "squashed", "nothing"), lacking
+    )
+
+
+def test_a_clone_whose_questions_github_does_not_answer_calls_nothing_orphaned(
+    origin: ModelRepository, job: Job, remote: Remote, github: GitHubDouble, tmp_path: Path
+) -> None:
+    workspace = checked_out(origin, tmp_path / "workspace", "full")
+    github.answer("GET", "/commits/", 403, {"message": "API rate limit exceeded for installation"}, times=9)
+    found = judged(job, sides(job, workspace, remote), workspace)
+    assert {row.status for row in found.claims} == {"reachable", "unknown"}
+    assert "GitHub's rate limit is used up, asked for commits" in {row.reason for row in found.claims}
+
+
+def test_a_complete_clone_asks_github_only_for_what_it_lacks(
+    origin: ModelRepository, job: Job, remote: Remote, github: GitHubDouble, tmp_path: Path
+) -> None:
+    workspace = checked_out(origin, tmp_path / "workspace", "full")
+    opened = sides(job, workspace, remote)
+    assert opened.history
+    github.log.clear()
+    blob = origin.git("rev-parse", "main:config.json")
+    assert [found.status for found in opened.history.resolve([origin.sha("dev"), blob, "1234567", "ab" * 16])] == [
+        "reachable",
+        *["unknown"] * 3,  # a blob, digits alone, and a sum of 32 digits
+    ]
+    assert github.log == []
+    assert [found.status for found in opened.history.resolve(["b" * 40])] == ["orphaned"]
+    assert not [line for line in github.log if "/commits?" in line]  # the clone has all of base's
 
 
 def _words(origin: ModelRepository) -> list[str]:
     text = origin.git("show", "change:README.md")
     return [line.rsplit(" ", 1)[1] for line in text.splitlines() if line]
-
-
-def _no_squash(told: dict[str, object], sha: str) -> dict[str, object]:
-    """The claims without the one that only GitHub can tell."""
-    rows = told["claims"], told["orphans"]
-    assert isinstance(rows[0], list)
-    assert isinstance(rows[1], list)
-    return {"claims": [row for row in rows[0] if row[0] != sha], "orphans": [key for key in rows[1] if sha not in str(key)]}
 
 
 @pytest.mark.parametrize("checkout", ["depth 1, the merge commit", "depth 1, base", "depth 2, head"])

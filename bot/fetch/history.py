@@ -7,6 +7,8 @@ from typing import Protocol
 from bot.snapshot import Commit
 
 SHORT = 8  # digits of a commit in a reason
+LONGEST = 12  # digits that people write of a commit, unless they write all of them
+MOST_PULLS = 20  # pull requests of which each is asked whether it was merged as another commit
 PULL = re.compile(
     r"refs/(?:pr|pull|merge-requests)/"
     r"|refs/(?:heads|remotes(?:/[^/]+)?)/(?:pr|pull|merge-requests)/\d+(?:/|$)"  # where people fetch them to
@@ -47,6 +49,11 @@ class NoHistory:
 def is_pull(ref: str) -> bool:
     """Say whether a ref belongs to a pull request: what it holds need never reach a branch."""
     return PULL.match(ref) is not None
+
+
+def unlikely(word: str) -> bool:
+    """Whether people rarely mean a commit: by digits alone, or by a length that nobody writes, such as the 32 of an md5."""
+    return word.isdecimal() or LONGEST < len(word) < len("0" * 40)
 
 
 def place(ref: str) -> str:

@@ -1,18 +1,17 @@
 """What became of commits, asked of GitHub's REST API: for runs without a clone that knows it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from github.Repository import Repository
 
 from bot.api import FAULTS, why
-from bot.fetch.commits_github import MOST_LISTED, MOST_REQUESTS, Asked, Comparison, SpentError
+from bot.fetch.commits_github import MOST_LISTED, MOST_REQUESTS, Asked, Comparison, RefusedError, SpentError
 from bot.fetch.git import FULL
-from bot.fetch.history import SHORT, holders, is_pull, place
+from bot.fetch.history import MOST_PULLS, SHORT, holders, place, unlikely
 from bot.snapshot import Commit, CommitStatus
 
 WORD = re.compile(r"[0-9a-f]{7,40}")
-LONGEST = 12  # digits that people write of a commit, unless they write all of them
 SURE = 9  # digits from which on no two objects of a network of forks begin alike, but for one case in tens of thousands
 MOST_REFS = 30  # branches and tags that hold more than base and head, a request or two each
 MOST_PATCHES = 20  # commits of base or head whose change is compared with that of a commit on no branch, a request each
@@ -29,16 +28,26 @@ class _UnknownError(Exception):
 class GitHubHistory:
     """A repository, with the tip of the base branch (called `base_name`) and the head commit.
 
-    `ahead` are all commits that head has and base has not, None when they are too many to be listed. Lists that serve all words are asked for
+    `ahead` are all commits that head has and base has not, None when they are too many to be listed, and `on_base` all of base, None where
+    GitHub is to be asked for them. Lists that serve all words are asked for
     first, and only then single commits. GitHub answers for commits that no branch holds as well, so that an answer is no proof.
     """
 
-    def __init__(self, repository: Repository, base: str, head: str, base_name: str, ahead: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        repository: Repository,
+        base: str,
+        head: str,
+        base_name: str,
+        ahead: Sequence[str] | None = None,
+        *,
+        on_base: Collection[str] | None = None,
+    ) -> None:
         self.reason = ""
         self._asked = Asked(repository)
         self._base, self._head, self._ahead = base, head, ahead
         self._name = "the base branch" if FULL.fullmatch(base_name) else base_name.removeprefix("refs/heads/")
-        self._on_base: tuple[frozenset[str], bool] | None = None
+        self._on_base = (frozenset(on_base), True) if on_base is not None else None
         self._fates: dict[str, Fate] = {}
         self._stopped = False
 
@@ -56,6 +65,8 @@ class GitHubHistory:
         if not self._stopped:
             try:
                 return self._resolved(word)
+            except RefusedError as refused:
+                return Commit(word, None, "unknown", str(refused))
             except SpentError:
                 self.reason = SPENT
             except FAULTS as fault:
@@ -75,9 +86,12 @@ class GitHubHistory:
         if known:
             return Commit(word, known[0][0], "reachable", known[0][1])
         met = [sha for sha in self._fates if sha.startswith(word)]
-        sha = met[0] if len(met) == 1 else self._asked.commit(word)  # people write an id whole once, and then its beginning
+        try:
+            sha = met[0] if len(met) == 1 else self._asked.commit(word)  # people write an id whole once, and then its beginning
+        except RefusedError as refused:
+            return self._listed(word)[0] or Commit(word, None, "unknown", str(refused))
         if sha is None:
-            return Commit(word, None, "orphaned", ABSENT) if len(word) >= SURE else self._refused(word, whole=self._on_base[1])
+            return self._refused(word, whole=self._on_base[1])
         if not sha.startswith(word):
             return Commit(word, None, "unknown", "names a branch or tag, not a commit")
         if sha not in self._fates:
@@ -88,27 +102,39 @@ class GitHubHistory:
         return Commit(word, sha, *self._fates[sha])
 
     def _refused(self, word: str, *, whole: bool) -> Commit:
-        """What a short word is that GitHub knows no commit by: it says so as well where two objects begin with it, even one of another fork.
+        """What a word is that GitHub knows no commit by: of a short one it says so as well where two objects begin with it, even one of another fork.
 
         Seen in timescale/timescaledb#8102. `whole` says whether all commits of the base branch are known, of which none has the name.
         """
+        found, every = self._listed(word)
+        kind = "" if found else self._asked.kind(word, self._head, self._base)
+        if found or kind:
+            return found or Commit(word, None, "unknown", f"names a {kind}, not a commit")
+        if len(word) >= SURE:
+            return Commit(word, None, "orphaned", ABSENT)
+        if whole and every:
+            return Commit(word, None, "orphaned", "no branch or tag holds it, and GitHub knows no commit by this name")
+        return Commit(word, None, "unknown", "GitHub knows no commit by so short a name, which several of its forks may share")
+
+    def _listed(self, word: str) -> tuple[Commit | None, bool]:
+        """The commit of a branch or tag that a word names, and whether all were looked at."""
         branches, every = self._branches()
-        whole = whole and every and self._ahead is not None
+        whole = every and self._ahead is not None
         for ref, tip in branches:
             beyond, listed = self._beyond(tip)
             found = [sha for sha in beyond if sha.startswith(word)]
             if found:
-                return Commit(word, found[0], "reachable", place(ref))
+                return Commit(word, found[0], "reachable", place(ref)), whole
             whole = whole and listed
-        if whole:
-            return Commit(word, None, "orphaned", "no branch or tag holds it, and GitHub knows no commit by this name")
-        return Commit(word, None, "unknown", "GitHub knows no commit by so short a name, which several of its forks may share")
+        return None, whole
 
     def _branches(self) -> tuple[list[tuple[str, str]], bool]:
         """The branches and tags that may hold more than base and head do, at most MOST_REFS, and whether these are all."""
         known = {"", self._head, *(self._on_base or (frozenset[str](), False))[0], *(self._ahead or ())}
         lists = [self._asked.refs(kind) for kind in ("heads", "tags")]
-        found = [(ref, tip) for refs in lists for ref, tip in refs if tip not in known and not is_pull(ref)]
+        found = [
+            (ref, tip) for refs in lists for ref, tip in refs if tip not in known
+        ]  # pr/4 too is a branch, when it is one here
         cut = any(len(refs) > MOST_LISTED for refs in lists)
         every = len(found) <= MOST_REFS and not cut
         if not every:
@@ -140,7 +166,20 @@ class GitHubHistory:
         if same:
             return "reachable", same
         pulls = [ref for ref, tip in self._asked.refs("pull") if tip == sha]
-        return "orphaned", holders(pulls) if pulls else "no branch or tag holds it"
+        return ("orphaned", holders(pulls)) if pulls else self._pulled(sha)
+
+    def _pulled(self, sha: str) -> Fate:
+        """What became of a commit within a pull request, whose whole may be one commit, as after a squash. Raises _UnknownError."""
+        near = {"", *(self._on_base or (frozenset[str](), False))[0], *(self._ahead or ())}
+        pulls = {tip: ref for ref, tip in reversed(self._asked.refs("pull")) if tip not in near}
+        if len(pulls) > MOST_PULLS:
+            raise _UnknownError(f"it may be of one of {len(pulls)} pull requests, and merged with it under another id")
+        found = {tip: ref for tip, ref in pulls.items() if self._asked.holds(tip, sha)}
+        for tip, ref in found.items():
+            same = self._same(tip)
+            if same:
+                return "reachable", same.replace("the same change", f"all of {ref}", 1)
+        return "orphaned", holders(list(found.values())) if found else "no branch or tag holds it"
 
     def _same(self, sha: str) -> str:
         """Word where the same change is under another id, as after a squash or a cherry-pick; "" when it is nowhere. Raises _UnknownError."""
@@ -171,4 +210,4 @@ class GitHubHistory:
 
 def _order(word: str) -> tuple[bool, int]:
     """Likely commits first, and whole ids before short ones. Digits alone are rarely one, nor is a length that nobody writes, as the 32 of an md5."""
-    return word.isdecimal() or LONGEST < len(word) < len("0" * 40), -len(word)
+    return unlikely(word), -len(word)

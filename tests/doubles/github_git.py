@@ -42,6 +42,13 @@ class GitShapes:
     def merge_base(self, one: str, other: str) -> str:
         return self.git("merge-base", self.sha(one), self.sha(other))
 
+    def related(self, one: str, other: str) -> bool:
+        """Whether two commits have a common ancestor."""
+        try:
+            return bool(self.merge_base(one, other))
+        except NotThereError:
+            return False
+
     def commit(self, revision: str, *, files: bool = False) -> Json:
         sha, tree, parents, name, email, date, message = self.git(
             "show", "-s", "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%B", self.sha(revision)

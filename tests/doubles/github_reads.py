@@ -40,11 +40,29 @@ def routes(git: GitShapes) -> dict[str, Route]:
     def commits(request: Request, _: Variables) -> Answer:
         return 200, git.commits(git.sha(request.args.get("sha", "main")))
 
+    def commit(_: Request, values: Variables) -> Answer:
+        try:
+            return 200, git.commit(values["ref"], files=True)
+        except NotThereError:  # as yegor256/rultor#1344 shows it
+            return 422, {
+                "message": f"No commit found for SHA: {values['ref']}",
+                "documentation_url": "https://docs.github.com/rest",
+            }
+
+    def compare(_: Request, values: Variables) -> Answer:
+        base, head = values["base"], values["head"]
+        if git.sha(base) and git.sha(head) and not git.related(base, head):  # as PyGithub/PyGithub#1334 shows it
+            return 404, {
+                "message": f"No common ancestor between {base} and {head}.",
+                "documentation_url": "https://docs.github.com/rest",
+            }
+        return 200, git.compare(base, head)
+
     return {
         "GET /branches": always(git.branches),
         "GET /commits": commits,
-        "GET /commits/<path:ref>": lambda _, values: (200, git.commit(values["ref"], files=True)),
-        "GET /compare/<path:base>...<path:head>": lambda _, values: (200, git.compare(values["base"], values["head"])),
+        "GET /commits/<path:ref>": commit,
+        "GET /compare/<path:base>...<path:head>": compare,
         "GET /contents/": contents,
         "GET /contents/<path:path>": contents,
         "GET /git/blobs/<sha>": lambda _, values: (200, git.blob(values["sha"])),
