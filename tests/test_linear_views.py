@@ -1,5 +1,6 @@
 """No view looks at everything once more for each thing that it shows: a report may hold 50,000 of each."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
@@ -7,7 +8,9 @@ import msgspec
 import pytest
 
 from bot.analyze.records import Comparison, EngineChange, PromptChange, RenderedTemplate
+from bot.publish import blocks
 from bot.publish.annotations import annotations
+from bot.publish.blocks import Limits
 from bot.publish.check_run import summary as check_run_summary
 from bot.publish.comment import comment
 from bot.publish.effects import effects
@@ -121,3 +124,15 @@ def test_of_many_errors_the_most_frequent_are_told() -> None:
     (row,) = effects(comparison(predictions=changes))
     assert row.after.endswith("; 193 more in others")
     assert len(row.after) < 1_000
+
+
+def test_what_no_page_has_room_for_is_counted_and_not_written() -> None:
+    record = comparison(new=tuple(finding(key=str(n), title="t" * 290, detail="word " * 200) for n in range(3_000)))
+    items = blocks.blocks(record, Links(), several=False, limits=Limits(block=16_000, diff=6_000), whole=True)
+
+    assert sum(item.count for item in items) == len(items) == 3_000
+    assert blocks.MOST < sum(len(item.text) for item in items) < blocks.MOST + 16_000
+    page = summary(record, Links())
+    left = re.search(r"\*\*and (\d+) more findings\*\*", page)
+    assert left is not None
+    assert page.count("\n#### ") + int(left[1]) == 3_000

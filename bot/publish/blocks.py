@@ -10,6 +10,8 @@ from bot.publish.escape import fence, markup
 from bot.publish.links import Links
 
 _LISTED = 5
+MOST = 1 << 20
+"""Letters of blocks, as many as the largest page has: those behind them are only counted."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ def blocks(comparison: Comparison, links: Links, *, several: bool, limits: Limit
     """Every new finding in a block, worst first; none for what the prompts beside them show.
 
     With `several` model folders each block stands under the heading of its folder. An added model is one block,
-    or with `whole` one heading over a block per finding.
+    or with `whole` one heading over a block per finding. Behind `MOST` letters blocks are empty.
     """
     added = {model.folder for model in comparison.models if model.change == "added"}
     groups: dict[tuple[str, str], list[Finding]] = {}
@@ -34,7 +36,11 @@ def blocks(comparison: Comparison, links: Links, *, several: bool, limits: Limit
         groups.setdefault((finding.folder, cause), []).append(finding)
     items: list[Item] = []
     moved = words.homes(comparison.models)
+    written = 0
     for (folder, _), findings in groups.items():
+        if written > MOST:
+            items.append(Item("", count=len(findings)))
+            continue
         is_added = folder in added
         heading = (
             f"### {'Adds a model in' if is_added else 'In'} {markup(words.folder(folder, moved))}" if several or is_added else ""
@@ -43,6 +49,7 @@ def blocks(comparison: Comparison, links: Links, *, several: bool, limits: Limit
             items.append(Item(f"{heading}\n\n{_listed(findings, links, limits.block)}", count=len(findings)))
         else:
             items.append(Item(_block(findings, links, limits), heading, len(findings)))
+        written += len(items[-1].text)
     return tuple(items)
 
 

@@ -1,6 +1,6 @@
 """What stands behind a click: prompts, what else is known of the comparison, what could not be checked, who judged."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from bot.analyze.records import Comparison, Finding, Proof
 from bot.publish import blocks, prompted, words
@@ -45,7 +45,8 @@ def background(comparison: Comparison, links: Links, *, tail: str, gone: str) ->
         Item(f"- {markup(words.claim(each), 400)}{f' ({links.places(each.places, 3)})' if each.places else ''}")
         for each in comparison.claims
     )
-    proof = tuple(Item(f"- {_proof(each)}") for each in comparison.proof)
+    moved = words.homes(comparison.models)
+    proof = tuple(Item(f"- {_proof(each, moved)}") for each in comparison.proof)
     named = [
         ("Not checked", _items(words.unread(comparison.unchecked))),
         ("Resolved", _findings(comparison.resolved, links)),
@@ -73,9 +74,10 @@ def _checks(new: Sequence[Finding]) -> Iterable[str]:
         yield f"{quoted(check)}, {words.counts(finding.severity for finding in own)}{': ' if hit else ''}{hit}"
 
 
-def _proof(proof: Proof) -> str:
+def _proof(proof: Proof, moved: Mapping[str, str]) -> str:
     answer = "agrees" if proof.agrees else "**disagrees with the prediction**"
-    where = f"{proof.revision}, {markup(words.folder(proof.folder))}, {markup(proof.version, 60)}"
+    folder = moved.get(proof.folder, proof.folder) if proof.revision == "head" else proof.folder
+    where = f"{proof.revision}, {markup(words.folder(folder))}, {markup(proof.version, 60)}"
     return f"{where}: {answer}{f' ({markup(proof.detail, 400)})' if proof.detail else ''}"
 
 
