@@ -41,14 +41,14 @@ CLAIMS: dict[str, tuple[str, list[tuple[str, int]]]] = {
     "eight digits said to be one": ("commit 12345678", [("12345678", 1)]),
     "letters said to be one": ("fixed in deadbeefc", [("deadbeefc", 1)]),
     "back-ticks": ("The fix is `abc1234`.", [(SHA, 1)]),
-    "back-ticks alone": ("See `abc1234` for it.", [(SHA, 1)]),
-    "back-ticks full": (f"`{FULL}`", [(FULL, 1)]),
+    "back-ticks in a sentence about commits": ("See `abc1234` for it, the commit of yesterday.", [(SHA, 1)]),
+    "twelve digits said to be one": ("Use revision 222222222222.", [("2" * 12, 1)]),
     "on a later line": ("# Title\n\ntext\nand more, fixed in\nabc1234 now\n", [(SHA, 5)]),
     "second paragraph": ("a\n\nb\n\ncommit abc1234\n", [(SHA, 5)]),
     "list item": ("- one\n- fixed in abc1234\n- three\n", [(SHA, 2)]),
     "nested list": ("1. a\n   - b\n     - commit `abc1234`\n", [(SHA, 3)]),
     "task list": ("- [x] fixed in abc1234\n", [(SHA, 1)]),
-    "table": ("| what | where |\n| --- | --- |\n| fix | `abc1234` |\n", [(SHA, 3)]),
+    "table": ("| what | commit |\n| --- | --- |\n| fix | `abc1234` |\n", [(SHA, 3)]),
     "quote": ("> fixed in abc1234\n", [(SHA, 1)]),
     "heading": ("## Commit abc1234\n", [(SHA, 1)]),
     "emphasis": ("commit **abc1234**", [(SHA, 1)]),
@@ -120,6 +120,18 @@ NO_CLAIMS = {
     "date and time": "revision 202401151230",
     "plain number": "1234567 parameters and 12345678 tokens",
     "plain number in back-ticks": "`1234567`",
+    "revision number": "Checkpoint at revision 1000000.",
+    "steps": "From commit 1000000 steps of training on, and at commit 2000000 training tokens.",
+    "merged with a model": "The model was merged with abc1234d.",
+    "full id in back-ticks": f"`{FULL}`",
+    "torrent": f"Torrent infohash: `{FULL}`",
+    "fingerprint": f"PGP fingerprint: `{FULL}`",
+    "hash": f"Tokenizer hash: `{FULL}`",
+    "git hash of a file": f"The file's git hash is `{FULL}`.",
+    "version of a data set": f"Dataset version `{FULL}`",
+    "key": f"API key: `{FULL}`",
+    "table of hashes": f"| File | Hash |\n|---|---|\n| a.bin | `{FULL}` |\n",
+    "a commit in the next sentence": f"Its hash is `{FULL}`. Every commit is signed.",
     "English": "The defaced facade was effaced; a fixed decade acceded.",
     "English in back-ticks": "`defaced` `acceded` `effaced`",
     "uuid": "123e4567-e89b-12d3-a456-426614174000",
@@ -205,6 +217,69 @@ def test_a_link_to_this_repository_is_ours_whatever_its_case() -> None:
     text = "[x](https://huggingface.co/Acme/Tiny-Chat/commit/abc1234)"
     (claim,) = said(text, change=Change(commits=(commit(SHA, "orphaned"),), repository=OURS))
     assert claim.status == "orphaned"
+
+
+FOREIGN = {
+    "Quantized with commit `abc1234` of llama.cpp.": "llama.cpp",
+    "Trained on commit abc1234 of the dataset allenai/c4.": "another project",
+    f"Based on revision `{FULL}` of the base model.": "another project",
+    f"The base model (revision {FULL} of mistralai/Mistral-7B-v0.1) was fine-tuned.": "mistralai/Mistral-7B-v0.1",
+    f"Base model revision: {FULL}": "another project",
+    f"Training code commit: {FULL}": "another project",
+    "Git commit of the training repository: `abc1234`": "another project",
+    "Evaluated with lm_eval at commit abc1234.": "lm_eval",
+    "Evaluated with EvalPlus (commit abc1234).": "EvalPlus",
+    "Served by Foo-Serve at commit abc1234.": "Foo-Serve",
+    "Evaluated by hand with frobnicate, revision abc1234": "another project",
+    "Upstream fixed this in abc1234.": "another project",
+    "Fixed in upstream commit abc1234.": "another project",
+    "Our training framework, revision abc1234": "another project",
+    "GPTQ calibrated with commit abc1234 from AutoGPTQ.": "AutoGPTQ",
+    "Loads with commit abc1234 from FooServe.": "FooServe",
+    "Trained with [our code](https://github.com/other/code) (commit `abc1234`).": "other/code",
+    "Fixed in commit abc1234, see <https://github.com/other/code/issues/3>.": "other/code",
+    "See https://github.com/other/code.git at commit abc1234.": "other/code",
+    "- **Code:** https://gitlab.com/group/code\n- **Commit:** abc1234\n": "group/code",
+    "- Training code: ours\n- Commit: `abc1234`\n": "another project",
+}
+OURS_ALL_THE_SAME = (
+    "Note: the chat template problem is fixed in commit abc1234.",
+    "- Fix eos_token_id (commit abc1234)\n",
+    "Fixed in commit abc1234 of this repository.",
+    "Fixed in commit abc1234 of the model, from PR #4.",
+    "See commit abc1234 in tokenizer_config.json.",
+    "Use revision abc1234 of acme/tiny-chat.",
+    "The template of tiny-chat at commit abc1234 is good, and so is commit abc1234 of Tiny-Chat.",
+    "The template was converted to Jinja in commit abc1234.",
+    "Converted with llama.cpp. The stop token is fixed in commit abc1234.",
+    "- Trained with https://github.com/other/code\n- The stop token is fixed in commit abc1234.\n",
+    "[Discussed](https://huggingface.co/acme/tiny-chat/discussions/3), fixed in revision abc1234.",
+    "See the [paper](https://huggingface.co/papers/2401.00001): fixed in commit abc1234.",
+    "Trained with care; fixed in commit abc1234.",
+)
+
+
+@pytest.mark.parametrize("text", FOREIGN)
+def test_a_commit_that_the_sentence_gives_to_another_project_is_not_orphaned_here(text: str) -> None:
+    word = FULL if FULL in text else SHA
+    (claim,) = said(text, change=Change(commits=(commit(word, "orphaned"),), repository=OURS))
+    assert (claim.sha, claim.status) == (word, "unknown")
+    assert claim.reason.endswith(f" a commit of {FOREIGN[text]}")
+    (claim,) = said(text, change=Change(commits=(commit(word, "orphaned", FULL),), repository=OURS))
+    assert (claim.sha, claim.status) == (FULL, "orphaned"), "an object that is here is ours"
+
+
+@pytest.mark.parametrize("text", OURS_ALL_THE_SAME)
+def test_a_commit_that_the_sentence_gives_to_nobody_else_is_ours(text: str) -> None:
+    (claim,) = said(text, change=Change(commits=(commit(SHA, "orphaned"),), repository=OURS))
+    assert (claim.sha, claim.status) == (SHA, "orphaned")
+
+
+@pytest.mark.parametrize("text", ["See `abc1234` for it.", "| what | where |\n| --- | --- |\n| fix | `abc1234` |\n"])
+@pytest.mark.parametrize(("status", "sha"), [("orphaned", FULL), ("orphaned", None), ("unknown", None), ("reachable", FULL)])
+def test_back_ticks_alone_name_a_commit_only_where_there_is_one(text: str, status: CommitStatus, sha: str | None) -> None:
+    found = said(text, change=Change(commits=(commit(SHA, status, sha),), repository=OURS))
+    assert [(claim.sha, claim.status) for claim in found] == ([(FULL, status)] if sha else [])
 
 
 def test_an_object_that_is_here_is_ours_whatever_the_link_says() -> None:

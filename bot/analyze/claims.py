@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from bot.analyze.records import Claim
+from bot.analyze.whose import Sentences
 from bot.place import Place
 from bot.snapshot import Change, Commit
 
@@ -17,23 +19,21 @@ _HEX = re.compile(r"(?<![0-9A-Za-z_#])[0-9a-fA-F]{7,40}(?![0-9A-Za-z_])")
 _GLUE = r"(?:\s+(?:in|by|with|at|as|is|to|via|from|of|the|this|commit|revision|and|see|id|hash)\b)*[\s:=\"'`(\[]*$"
 # A word for a commit shortly before: "commit abc1234", "fixed in abc1234", "revision: abc1234". Digits alone need the first kind.
 _COMMIT = re.compile(rf"\b(?:commits?|revisions?|revs?|sha|changesets?){_GLUE}", re.IGNORECASE)
-_FIXED_IN = re.compile(r"\b(?:fixed|patched|merged|reverted)\s+(?:in|by|with)[\s:`(\[]*$", re.IGNORECASE)
-_FIXED = re.compile(rf"\b(?:fix(?:e[sd])?|patch(?:e[sd])?|merged?|backport(?:ed)?|reverted){_GLUE}", re.IGNORECASE)
+# A model that was merged with another one is no commit.
+_FIXED_IN = re.compile(r"\b(?:(?:fixed|patched|reverted)\s+(?:in|by|with)|merged\s+(?:in|by))[\s:`(\[]*$", re.IGNORECASE)
+_FIXED = re.compile(rf"\b(?:fix(?:e[sd])?|patch(?:e[sd])?|merged?(?!\s+with\b)|backport(?:ed)?|reverted){_GLUE}", re.IGNORECASE)
+# Numbers count: revisions of Subversion, which are short, steps, samples.
+_COUNTED = re.compile(r"\b(?:revisions?|revs?)[\s:=\"'`(\[]*$", re.IGNORECASE)
+_UNIT = re.compile(
+    r"\s*(?:[KMB]\b|(?:[a-z]+\s+)?(?:steps?|tokens|samples|examples|iterations|param\w*|images|hours|epochs|updates|rows|bytes)\b)",
+    re.IGNORECASE,
+)
 # A sentence that speaks of commits at all, for a SHA that only stands in back-ticks.
 _ABOUT = re.compile(r"\b(?:commits?|revisions?|changesets?)\b", re.IGNORECASE)
 # "sha256: …", "md5 …", "colour …", and copies that say so themselves: no claim that the commit is here.
 _SUMS = r"\b(?:sha-?(?:1|224|256|384|512)(?:sum)?|md5(?:sum)?|checksums?|digest|etag|uuid|colou?r|blake\w*|crc32)\b"
-_CHECKSUM = re.compile(_SUMS, re.IGNORECASE)
 _NOT = re.compile(
     rf"(?:{_SUMS}|cherry.picked from commit|reverts commit|\bseed|\bblob|autov2)[^.;|]{{0,40}}$|^merge commit '$", re.IGNORECASE
-)
-# Projects whose commits model cards name; a commit that is not in this repository is then taken for one of theirs.
-_OTHER = re.compile(
-    r"\b(llama\.cpp|llama-cpp-python|ggml|gguf-py|transformers|tokenizers|diffusers|accelerate|peft|trl|vllm|sglang|tgi|text-generation-inference|"
-    r"lmdeploy|tensorrt-llm|exllama\w*|auto-?gptq|gptqmodel|auto-?awq|llm-?compressor|bitsandbytes|optimum|mlx(?:-lm)?|mlc-llm|web-?llm|"
-    r"xgrammar|ollama|pytorch|torch|triton|flash-?attention|xformers|deepspeed|megatron\w*|nemo|axolotl|llama-?factory|unsloth|mergekit|"
-    r"lm-eval(?:uation-harness)?|lighteval|[\w-]+\.(?:cpp|py|js|rs)|[\w.-]+/[\w.-]+)(?:['’]s)?\b(?:[^.;]|\.(?=\d)){0,40}$",
-    re.IGNORECASE,
 )
 _REVISION = re.compile(r"(code_|--code-)?revision[\s\"']*[=:\s][\s\"']*([0-9a-fA-F]{7,40})(?![0-9A-Za-z_])")
 _NAMED = re.compile(r"(?<![\w./-])([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)(?![\w/])")
@@ -51,6 +51,9 @@ _DATE = re.compile(r"^(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])(?:\d{2,6}
 ANOTHER = "another repository"
 MOST = 2_000  # claims of one text
 _NEAR = 80  # characters before a word that tell what it is
+_LONG_NUMBER = 10  # digits that no revision number has
+_ABOVE = 500  # characters of the item before that are looked at
+_IN_LIST = 2  # the level of a paragraph in a list item
 
 
 class _Word(msgspec.Struct, frozen=True):
@@ -75,11 +78,11 @@ def claims(texts: Mapping[Place, str], change: Change) -> tuple[Claim, ...]:
     others = {(commit.repository.lower(), commit.word): commit for commit in change.commits if commit.repository}
     found: dict[str, list[tuple[Place, Commit, _Word]]] = {}
     for place, text in texts.items():
-        for word in _words(text):
+        for word in _words(text, change.repository):
             commit = commits.get(word.word) or Commit(word.word, None, "unknown", "it was not looked up")
             if commit.sha is None:
                 commit = others.get((word.repository.lower(), word.word), commit)
-            if word.said or commit.sha is not None or commit.status == "unknown":  # else it may be anything
+            if word.said or commit.sha is not None:  # else it may be anything
                 spot = Place(place.revision, place.path, "", word.line)
                 found.setdefault(commit.sha or commit.word, []).append((spot, commit, word))
     return tuple(_claim(sha, rows, change.repository) for sha, rows in found.items())
@@ -96,7 +99,7 @@ def _claim(sha: str, rows: list[tuple[Place, Commit, _Word]], ours: str) -> Clai
     return Claim(sha=sha, places=places, status=commit.status, reason=commit.reason)
 
 
-def _words(text: str) -> Iterator[_Word]:
+def _words(text: str, ours: str) -> Iterator[_Word]:
     """Every claim of a text, in order, each once a line; at most MOST of them."""
     text = _FRONT.sub(lambda front: "\n" * front.group().count("\n"), text)
     text = _SQUASHED.sub("", text) if _SQUASH in text else text
@@ -105,7 +108,7 @@ def _words(text: str) -> Iterator[_Word]:
     from markdown_it import MarkdownIt  # noqa: PLC0415 - a fifth of the child's start, and most changes name no commit
 
     seen: set[tuple[str, int]] = set()
-    for word in _of_tokens(MarkdownIt("commonmark").parse(text)):
+    for word in _of_tokens(MarkdownIt("commonmark").parse(text), ours):
         if (word.word, word.line) not in seen:
             seen.add((word.word, word.line))
             yield word
@@ -113,24 +116,30 @@ def _words(text: str) -> Iterator[_Word]:
             return
 
 
-def _of_tokens(tokens: "Iterable[Token]") -> Iterator[_Word]:
+def _of_tokens(tokens: "Iterable[Token]", ours: str) -> Iterator[_Word]:
+    above = ""  # the item before, in a list
     for token in tokens:
         line = (token.map or (0, 0))[0] + 1
         if token.type in ("fence", "code_block"):
             yield from _of_code(token.content, line + (token.type == "fence"))
         elif token.type == "html_block":
             for i, row in enumerate(token.content.split("\n")):
-                yield from _of_prose(row, line + i)
+                yield from _of_prose(row, line + i, Sentences(row, ours), row)
         elif token.type == "inline":
-            yield from _of_inline(token.children or [], line)
+            yield from _of_inline(token.children or [], line, ours, above)
+            above = token.content[:_ABOVE] if token.level > _IN_LIST else ""
 
 
-def _of_inline(children: "list[Token]", line: int) -> Iterator[_Word]:
+def _of_inline(children: "list[Token]", line: int, ours: str, above: str) -> Iterator[_Word]:
     """Claims of a paragraph: links by their target, code by itself, prose by the words before."""
-    before, linked = "", ""
-    whole = "".join("`" if child.type == "code_inline" else child.content or " " for child in children)
-    about, sums = bool(_ABOUT.search(whole)), bool(_CHECKSUM.search(whole))
-    for child in children:
+    shown = [f"`{child.content}`" if child.type == "code_inline" else child.content or " " for child in children]
+    whole = "".join(shown)
+    places = list(accumulate(map(len, shown), initial=0))
+    opened = [(at, child) for at, child in zip(places, children, strict=False) if child.type == "link_open"]
+    links = [(at, str(child.attrGet("href") or "")) for at, child in opened]
+    sentences = Sentences(whole, ours, [link for link in links if not _LINK.match(link[1])], above)
+    linked = ""
+    for at, child in zip(places, children, strict=False):
         if child.type == "link_open":
             linked = str(child.attrGet("href") or "")
         elif child.type == "link_close":
@@ -140,37 +149,33 @@ def _of_inline(children: "list[Token]", line: int) -> Iterator[_Word]:
             for word in _of_code(child.content, line):
                 yield msgspec.structs.replace(word, line=line)
             if not _LINK.match(linked):
-                yield from _of_quoted(child.content.strip(), before, line, about=about, sums=sums)
+                yield from _of_quoted(child.content, at + 1, line, sentences, whole)
         elif child.type in ("softbreak", "hardbreak"):
             line += 1
         elif not _LINK.match(linked):  # the text of a link to a commit repeats what the link says
-            yield from _of_prose(child.content, line, before)
-        before = (before + (f"`{child.content}`" if child.type == "code_inline" else child.content or " "))[-_NEAR:]
+            yield from _of_prose(child.content, line, sentences, whole, at)
 
 
-def _of_quoted(text: str, before: str, line: int, *, about: bool, sums: bool) -> Iterator[_Word]:
-    """A SHA in back-ticks; the paragraph or table around it may speak of commits (`about`) or of checksums (`sums`)."""
-    if _HEX.fullmatch(text) and not _NOT.search(before) and _plausible(text, before):
-        full = len(text) == 40 and not sums
-        said = full or about or bool(_COMMIT.search(before) or _FIXED.search(before))
-        yield _Word(text.lower(), line, _other(before), said)
+def _of_quoted(content: str, at: int, line: int, sentences: Sentences, whole: str) -> Iterator[_Word]:
+    """A SHA in back-ticks, which is no evidence of a commit: the sentence around it must speak of commits."""
+    text = content.strip()
+    ahead = whole[max(0, at - _NEAR) : at]
+    after = at + len(content) + 1
+    if _HEX.fullmatch(text) and not _NOT.search(ahead) and _plausible(text, ahead, whole[after : after + _NEAR]):
+        said = _COMMIT.search(ahead) or _FIXED.search(ahead) or any(map(_ABOUT.search, sentences.around(at, after)))
+        yield _Word(text.lower(), line, sentences.owner(at, after), bool(said))
 
 
-def _of_prose(text: str, line: int, before: str = "") -> Iterator[_Word]:
+def _of_prose(text: str, line: int, sentences: Sentences, whole: str, at: int = 0) -> Iterator[_Word]:
+    """SHAs that prose calls commits; `text` stands at `at` in `whole`."""
     for match in re.finditer(r"https?://\S+", text):
         yield from _of_link(match.group(), line)
     for match in _HEX.finditer(text):
-        start = match.start()
-        ahead = text[max(0, start - _NEAR) : start] if start >= _NEAR else (before + text[:start])[-_NEAR:]
+        start, end = at + match.start(), at + match.end()
+        ahead = whole[max(0, start - _NEAR) : start]
         named = _COMMIT.search(ahead) or _FIXED.search(ahead)
-        if named and not _NOT.search(ahead) and _plausible(match.group(), ahead):
-            yield _Word(match.group().lower(), line, _other(ahead))
-
-
-def _other(ahead: str) -> str:
-    """The project that the words before name, if any."""
-    match = _OTHER.search(ahead)
-    return match.group(1) if match else ""
+        if named and not _NOT.search(ahead) and _plausible(match.group(), ahead, whole[end : end + _NEAR]):
+            yield _Word(match.group().lower(), line, sentences.owner(start, end))
 
 
 def _of_code(code: str, line: int) -> Iterator[_Word]:
@@ -200,15 +205,16 @@ def _of_link(target: str, line: int) -> Iterator[_Word]:
         yield _Word(match.group(2).lower(), line, match.group(1))
 
 
-def _plausible(word: str, ahead: str) -> bool:
+def _plausible(word: str, ahead: str, after: str) -> bool:
     """Whether a word can be a commit.
 
-    Digits alone only after a word for a commit, and no date; letters alone only when they are no English word ("defaced"); lengths that
+    Digits alone only after a word for a commit that is none for a number, and no date, nor a number of something; letters alone only when they are no English word ("defaced"); lengths that
     nobody writes, such as the 32 of an md5, only after a word for a commit.
     """
     named = bool(_COMMIT.search(ahead))
     if word.isdecimal():
-        return (named or bool(_FIXED_IN.search(ahead))) and not _DATE.match(word)
+        number = _DATE.match(word) or (len(word) < _LONG_NUMBER and _COUNTED.search(ahead)) or _UNIT.match(after)
+        return (named or bool(_FIXED_IN.search(ahead))) and not number
     if word.isalpha() and len(word) < 40:
         return (named or bool(_FIXED.search(ahead))) and len(word) > 8
     return named or len(word) <= 12 or len(word) == 40
