@@ -324,7 +324,7 @@ def test_no_setting_of_the_clone_of_another_user_runs_a_program(
     clone.git("read-tree", "main")
     off = clone.git("commit-tree", "main^{tree}", "-p", "main~1", stdin=b"x")
     trap = tmp_path / "trap"
-    trap.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/ran\ncat\n')
+    trap.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/ran\n')
     trap.chmod(0o755)
     names = (
         *(
