@@ -49,7 +49,9 @@ def audit_repositories(given: argparse.Namespace) -> int:
     try:
         from bot.server.audit import Noticed, Queued, open_queue, workers  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
-        raise UsageError(f"--queue needs {error.name}; install it with `pip install 'model-repo-drift[server]'`") from error
+        raise UsageError(
+            f"--queue needs {error.name}; install the extra `server`: `pip install '.[server]'` in a clone of Model Repo Drift"
+        ) from error
     queue, board = open_queue(given.queue, _tell)
     pace = Pace(asks.endpoint, max(given.workers, 1), Noticed(board, urlsplit(asks.endpoint).hostname or ""))
     with _stopping(pace), workers(queue, board, _judge(asks, pace), given.workers):

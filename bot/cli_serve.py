@@ -29,7 +29,9 @@ def serve_bot(given: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("bot"):
             raise
-        raise UsageError(f"serve needs {error.name}; install it with `pip install 'model-repo-drift[server]'`") from error
+        raise UsageError(
+            f"serve needs {error.name}; install the extra `server`: `pip install '.[server]'` in a clone of Model Repo Drift"
+        ) from error
     serve(_setup(given, os.environ), Bot(access(os.environ)), Log(sys.stderr))
     return 0
 

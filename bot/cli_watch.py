@@ -24,7 +24,8 @@ def watch_repositories(given: argparse.Namespace) -> int:
         where = f"{PREFIX}{told.repo}{f'#{told.number}' if told.number else ''}"
         if told.fault:
             faults += 1
-            say(f"model-repo-drift: {where}: {one_line(Exception(told.fault))}\n")
+            said = one_line(Exception(told.fault))
+            say(f"model-repo-drift: {said if said.startswith(PREFIX) else f'{where}: {said}'}\n")
             continue
         said = " ".join(filter(None, [told.judged.url, told.judged.notice]))
         write(f"{where}: {told.judged.outcome}{f' {said}' if said else ''}\n", None, quiet=given.quiet)

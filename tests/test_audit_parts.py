@@ -306,7 +306,7 @@ def test_the_page_counts_everything_and_names_the_worst() -> None:
 
 
 def test_nothing_at_all_is_a_page_too() -> None:
-    assert page(tally([]), histories=False, endpoint=HOST) == "# Audit\n\n0 repositories were judged: nothing\n"
+    assert page(tally([]), histories=False, endpoint=HOST) == "# Audit\n\n0 repositories were judged: no finding\n"
     assert page(tally([]), histories=True, endpoint=HOST) == "# Audit\n\n0 pairs were compared: nothing new\n"
 
 

@@ -167,3 +167,26 @@ def test_where_nothing_can_be_written_or_judged_it_is_said_in_one_line(tmp_path:
         ended = program(tmp_path, "init", *arguments)
         assert (ended.status, ended.output, ended.errors.count("\n")) == (status, "", 1)
         assert said in ended.errors
+
+
+def test_without_a_revision_the_last_commit_is_the_baseline(tmp_path: Path) -> None:
+    made = GitRepository(tmp_path / "clone")
+    made.commit("Claim", {"config.json": '{"model_type": "llama"}', "README.md": f"Fixed in commit {'c0ffee12' * 5}.\n"})
+    command = Path(sys.executable).with_name("model-repo-drift")
+
+    done = subprocess.run([command, "init", "--baseline"], cwd=made.path, check=False, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+    assert "orphan-fix-commit" in (made.path / SETTINGS).read_text("utf-8")
+
+
+def test_a_folder_inside_of_a_clone_is_refused(tmp_path: Path) -> None:
+    made = GitRepository(tmp_path / "clone")
+    made.commit("Add a model", {"sub/config.json": '{"model_type": "llama"}'})
+    command = Path(sys.executable).with_name("model-repo-drift")
+
+    done = subprocess.run([command, "init"], cwd=made.path / "sub", check=False, capture_output=True, text=True)
+
+    assert done.returncode == 2
+    assert "is not the root of its clone" in done.stderr
+    assert not (made.path / "sub" / ".github").exists()

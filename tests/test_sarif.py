@@ -249,7 +249,7 @@ def test_places_beyond_ten_are_left_out() -> None:
 def test_no_letter_of_a_repository_is_markup() -> None:
     odd = finding(title="`a` [x](http://evil.example) {0} {{ messages }}", detail="b\nc\x1b[0m \ud800", fix=Fix("![i](//x)"))
     text = run(comparison(new=(odd,)))["results"][0]["message"]["text"]
-    assert text == "a [x] (http://evil.example) {{0}} {{{{ messages }}}}. b c␛[0m ⟨U+D800⟩ ![i] (//x)"
+    assert text == "a [x] (http://evil.example) {{0}} {{{{ messages }}}}. b c␛[0m ⟨U+D800⟩ Fix: ![i] (//x)"
 
 
 @settings(deadline=None, max_examples=60)

@@ -138,3 +138,11 @@ def test_the_command(hub: HubDouble, tmp_path: Path) -> None:
     done = run(hub, NAME, token="")
     assert done.returncode == 2
     assert "HF_TOKEN" in done.stderr
+
+
+def test_a_state_that_cannot_be_written_is_said_before_anything_is_commented_on(hub: HubDouble, tmp_path: Path) -> None:
+    done = run(hub, NAME, "--state", str(tmp_path / "nowhere" / "state.json"))
+
+    assert done.returncode == 2
+    assert "cannot be written" in done.stderr
+    assert hub.log == []

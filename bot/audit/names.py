@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ALL = "/*"
 AT_ONCE = 500  # names that are taken from a list at once
 LONGEST_LINE = 1_000
+LISTS = (".txt", ".list", ".csv")
 LONGEST_MESSAGE = 20_000  # characters
 
 
@@ -28,6 +29,8 @@ def hold(words: Sequence[str]) -> None:
     """Hold the words of the command line to what they may be, and the lines of every file. Raises UsageError."""
     for word in words:
         if not _is_file(word):
+            if word.endswith(LISTS):
+                raise UsageError(f"{word}: there is no such file; write the names of repositories into it, one a line")
             _hold(word.removeprefix(PREFIX), "")
             continue
         for number, name in _lines(Path(word)):

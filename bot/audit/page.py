@@ -115,7 +115,7 @@ def opening(whole: Tally, *, histories: bool, unlisted: Sequence[str] = ()) -> s
     if whole.alone:
         parts.append(f"{_repositories(whole.alone)} with one commit only")
     counts = ", ".join(plural(whole.severities[each], each) for each in SEVERITIES if whole.severities[each])
-    return f"{' · '.join(parts)}: {counts or 'nothing'}{' new' if histories else ''}"
+    return f"{' · '.join(parts)}: {counts or 'no finding'}{' new' if histories and counts else ''}"
 
 
 def _repositories(count: int) -> str:

@@ -121,7 +121,7 @@ def _result(finding: Finding, state: sarif.BaselineState, rule: int, spots: Spot
         f"{finding.title.rstrip('.')}.",
         finding.detail,
         words.SURENESS[finding.confidence],
-        finding.fix.description if finding.fix else "",
+        f"Fix: {finding.fix.description}" if finding.fix else "",
     ]
     others = enumerate(spots.others(finding, shown), 1)
     related = [_location(place, number) for number, place in others if number <= _PLACES]

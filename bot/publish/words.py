@@ -248,8 +248,8 @@ def settings_change(change: SettingsChange, subject: str) -> str:
     said = f"{subject} {verb} {quoted(SETTINGS)}; what it says applies once it is merged."
     if not change.error:
         return said
-    where, _, why = shorten(change.error, 300).partition(": ")
-    return f"{said} Runs will stop then: {quoted(where)}: {why}"
+    where, colon, why = shorten(change.error, 300).partition(": ")
+    return f"{said} Runs will stop then: {f'{quoted(where)}: {why}' if colon and where.startswith(SETTINGS) else quoted(change.error)}"
 
 
 def left_out(count: int) -> str:

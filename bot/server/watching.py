@@ -46,10 +46,13 @@ class Memory:
             return
         try:
             self._seen = msgspec.json.decode(path.read_bytes(), type=Seen)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             pass
         except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise UsageError(f"--state {path}: is no state of watch ({error}); delete it to begin anew") from error
+            raise UsageError(
+                f"--state {path}: is no state of watch ({error}); delete it to begin anew, or name another file"
+            ) from error
+        self._write()  # says that it cannot be written before anything is commented on
 
     def knows(self, pull: str, digest: str) -> bool:
         """Whether the last look saw the pull request as it is now."""
