@@ -24,7 +24,14 @@ def read(path: Path) -> Any:
 def test_every_setting_is_an_input_without_a_default() -> None:
     inputs = read(ACTION)["inputs"]
 
-    assert set(inputs) == {option.name for option in options() if not option.file_only} | {"token", "base", "head", "report", "sarif", "publish"}
+    assert set(inputs) == {option.name for option in options() if not option.file_only} | {
+        "token",
+        "base",
+        "head",
+        "report",
+        "sarif",
+        "publish",
+    }
     assert [name for name, about in inputs.items() if "default" in about] == ["token"]
     for option in options():
         if not option.file_only and isinstance(option.default, str):

@@ -271,5 +271,7 @@ def test_hostile_example_is_inert(parse: Callable[[str], Page]) -> None:
     for text in (comment(record, links=LINKS), summary(record, LINKS), comment(record, links=Links())):
         assert_inert(parse(text))
     earlier = Marker(head="@octocat #1", fingerprints=(("0" * 16, "error"),))
-    text = nothing_new(replaced(comparisons.nothing_new(), list(comparisons.HOSTILE), hostile=True), links=Links(), previous=earlier)
+    text = nothing_new(
+        replaced(comparisons.nothing_new(), list(comparisons.HOSTILE), hostile=True), links=Links(), previous=earlier
+    )
     assert_inert(parse(text))

@@ -44,7 +44,17 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("bot.publish",),
     ("bot",),  # the ones who ask
 )
-FETCH_MAY_IMPORT = ("bot.fetch", "bot.place", "bot.answer", "bot.errors", "bot.probe", "bot.snapshot", "bot.api", "bot.hub", "bot.hub_client")
+FETCH_MAY_IMPORT = (
+    "bot.fetch",
+    "bot.place",
+    "bot.answer",
+    "bot.errors",
+    "bot.probe",
+    "bot.snapshot",
+    "bot.api",
+    "bot.hub",
+    "bot.hub_client",
+)
 NO_NETWORK_IN_ANALYZE = ("github", "huggingface_hub", "requests", "httpx", "httpx2", "urllib.request", "socket", "http")
 NO_PARSER_OUTSIDE_ANALYZE = ("jinja2", "tokenizers", "transformers", "markdown_it", "yaml")
 ENVIRONMENT = ("environ", "environb", "getenv", "getenvb")

@@ -115,7 +115,8 @@ def opening(whole: Tally, *, histories: bool, unlisted: Sequence[str] = ()) -> s
     if whole.alone:
         parts.append(f"{_repositories(whole.alone)} with one commit only")
     counts = ", ".join(plural(whole.severities[each], each) for each in SEVERITIES if whole.severities[each])
-    return f"{' · '.join(parts)}: {counts or 'no finding'}{' new' if histories and counts else ''}"
+    found = f"{counts or 'nothing'} new" if histories else counts or "no finding"
+    return f"{' · '.join(parts)}: {found}"
 
 
 def _repositories(count: int) -> str:
