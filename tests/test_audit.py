@@ -276,7 +276,7 @@ def test_a_repository_without_a_model_is_not_called_fine(open_land: Callable[...
     bare.commit("x", {"README.md": "Nothing here\n"})
     land = open_land({"acme/bare": bare.path})
     ended = land.audit("acme/*", "--output", "out")
-    assert ended.output.startswith("1 repository was judged · 1 without a model folder: nothing\n")
+    assert ended.output.startswith("1 repository was judged · 1 without a model folder: no finding\n")
 
 
 def test_what_the_hub_sends_names_no_file_and_starts_no_line(open_land: Callable[..., Land], origin: ModelRepository) -> None:
