@@ -18,6 +18,7 @@ from bot.event import Asked, Job, job
 from bot.fetch.history import History
 from bot.fetch.lfs_server import LfsServer
 from bot.fetch.source import Source
+from bot.hub import Access, access
 from bot.policy import Policy
 from bot.publish import github, stored
 from bot.publish.escape import prose
@@ -26,7 +27,7 @@ from bot.publish.runner import Runner
 from bot.publishing import publish
 from bot.settings import FailOn, Layer, Settings
 from bot.settings_file import from_file
-from bot.sides import Sides, sides
+from bot.sides import Sides, on_hub, sides
 from bot.snapshot import Text
 from bot.triggering import triggering
 
@@ -77,6 +78,7 @@ class Environment:
     output: Path | None
     summary: Path | None
     inputs: Mapping[str, str]
+    hub: Access
     token: str = field(repr=False)
 
 
@@ -103,6 +105,7 @@ def environment(environ: MutableMapping[str, str]) -> Environment:
         output=Path(output) if output else None,
         summary=Path(summary_file) if summary_file else None,
         inputs={name.removeprefix("INPUT_").lower(): value for name, value in environ.items() if name.startswith("INPUT_")},
+        hub=access({**environ, "HF_TOKEN": taken["HF_TOKEN"]}),
         token=taken["INPUT_TOKEN"].strip(),
     )
 
@@ -188,7 +191,7 @@ def _judge(
 ) -> int:
     places, sarif = _files(given)
     lfs = LfsServer(given.server_url, todo.repository, given.token) if given.token else None
-    opened = sides(todo, given.workspace, remote if isinstance(remote, Repository) else None, lfs)
+    opened = sides(todo, given.workspace, remote if isinstance(remote, Repository) else None, lfs, given.hub)
     chosen = _settings(given, opened)
     texts = _texts(todo, opened)
     try:
@@ -209,7 +212,10 @@ def _judge(
     if todo.kind == "pull-request":
         about = PullRequest(repository=todo.repository, number=todo.number, head=todo.head)
         comparison = msgspec.structs.replace(comparison, pull_request=about)
-    links = Links(given.server_url, todo.repository, comparison.base.sha, comparison.head.sha)
+    base, head = (
+        None if on_hub(each) else side.sha for each, side in ((todo.base, comparison.base), (todo.head, comparison.head))
+    )
+    links = Links(given.server_url, todo.repository, base, head)
     status = exit_status(comparison, chosen.fail_on)
     deliver(comparison, Delivery(runner, remote, links, chosen, failed=status != 0, report=places, sarif=sarif))
     return status

@@ -16,10 +16,13 @@ from bot.fetch.github import GitHubSource
 from bot.fetch.history import History
 from bot.fetch.history_git import GitHistory
 from bot.fetch.history_github import GitHubHistory
+from bot.fetch.hub import PREFIX as HUB
+from bot.fetch.hub import open_hub, open_hub_pair
 from bot.fetch.lfs import CloneStore, InTurn, Lfs
-from bot.fetch.settings import MISNAMED
+from bot.fetch.settings import MISNAMED, settings_in
 from bot.fetch.source import Source
 from bot.fetch.tree import GitSource
+from bot.hub import Access
 from bot.settings import FILE
 from bot.snapshot import LARGEST_SETTINGS, Text
 
@@ -40,10 +43,11 @@ class Sides:
     history: History | None = None
 
 
-def sides(job: Job, workspace: Path, remote: Remote | None, lfs: Lfs | None = None) -> Sides:
+def sides(job: Job, workspace: Path, remote: Remote | None, lfs: Lfs | None = None, hub: Access | None = None) -> Sides:
     """Open both revisions of `job`: from a complete clone, by the API, or from a shallow clone, which may have to fetch.
 
-    What Git LFS keeps is looked for in the clone, whatever its depth, and then in `lfs`. Nothing is checked out. Raises CannotLookError
+    What Git LFS keeps is looked for in the clone, whatever its depth, and then in `lfs`. A revision that the job names as
+    `hub:<repository>@<revision>` is read from the Hub, by default without a token. Nothing is checked out. Raises CannotLookError
     with what every attempt said.
     """
     ways: list[Callable[[], Sides]] = []
@@ -51,6 +55,8 @@ def sides(job: Job, workspace: Path, remote: Remote | None, lfs: Lfs | None = No
     clone = _clone(workspace, reasons)
     store = CloneStore(clone) if clone else None
     stores = InTurn(store, lfs) if store and lfs else store or lfs
+    if on_hub(job.base) or on_hub(job.head):
+        return _with_hub(job, hub or Access(), lambda revision: _here(revision, clone, remote, stores))
     if clone and not clone.shallow:
         ways.append(lambda: _from_clone(job, clone, stores, remote))
     if remote:
@@ -73,6 +79,34 @@ def _clone(workspace: Path, reasons: list[str]) -> Repository | None:
     except CannotLookError as error:
         reasons.append(str(error))
         return None
+
+
+def on_hub(revision: str) -> bool:
+    """Say whether a revision is one of the Hub."""
+    return revision.startswith(HUB)
+
+
+def _with_hub(job: Job, hub: Access, here: Callable[[str], Source]) -> Sides:
+    """Open revisions of which at least one is on the Hub, as they stand; `here` opens one of this repository."""
+    if on_hub(job.base) and on_hub(job.head):
+        base, head = open_hub_pair(job.base, job.head, hub)
+    else:
+        base, head = (open_hub(each, hub, pointers=True) if on_hub(each) else here(each) for each in (job.base, job.head))
+    return Sides(base, head, settings_in(base))
+
+
+def _here(revision: str, clone: Repository | None, remote: Remote | None, lfs: Lfs | None) -> Source:
+    """One revision of this repository, from the clone where it has it. Raises CannotLookError."""
+    try:
+        if clone:
+            return GitSource(clone, _name(revision, ""), _commit(clone, revision), lfs=lfs)
+    except CannotLookError:
+        if remote is None:
+            raise
+    if remote is None:
+        raise CannotLookError(f"{revision} is not here: check the repository out, or give the input token")
+    with _asking(revision[:100]):
+        return GitHubSource(remote, remote.get_commit(revision).sha, _name(revision, ""), lfs=lfs)
 
 
 def _from_clone(job: Job, clone: Repository, lfs: Lfs | None, remote: Remote | None) -> Sides:

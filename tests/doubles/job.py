@@ -16,6 +16,8 @@ from tests.doubles.github import GitHubDouble
 EVENTS = Path(__file__).parent.parent / "events"
 TOKEN = "ghs_0123456789secret"
 OTHER_SECRET = "runtime-secret"
+MORE: Mapping[str, str] = {}
+"""Further variables of the job."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class Job:
             "GITHUB_TOKEN": token,
             "INPUT_TOKEN": token,
             **{f"INPUT_{key.upper()}": value for key, value in inputs.items()},
+            **MORE,
         }
         lines: list[str] = []
         status = main(compare=self.compare, exit_status=self.exit_status, environ=environ, say=lines.append, connect=_connect)
