@@ -115,7 +115,7 @@ class Exchange(msgspec.Struct, frozen=True):
     a comparison looks at. `engines_after` names others for head, in the same order, where the question is what moving to them changes.
     `probes` are the conversations that are rendered; none stands for the built-in ones. `tokens` says whether prompts are told token by token.
     `severity` gives all findings of a check that severity; checks that are "off" do not run. `left_out` counts the folders that would have been looked at
-    and are left out by choice. `settings` is what head does to the settings file.
+    and are left out by choice, `unmatched` are the globs that mean no folder at all. `settings` is what head does to the settings file.
     """
 
     base: Snapshot
@@ -130,6 +130,7 @@ class Exchange(msgspec.Struct, frozen=True):
     tokens: bool = False
     severity: dict[str, Level] = {}
     left_out: int = 0
+    unmatched: tuple[str, ...] = ()
     settings: SettingsFile | None = None
 
     @staticmethod

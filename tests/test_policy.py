@@ -507,3 +507,11 @@ def test_an_error_of_heads_settings_means_nothing_on_github(words: str) -> None:
     assert_inert(shown)
     assert [tag for tag in shown.skeleton if tag != "br"] == [tag for tag in plain.skeleton if tag != "br"]
     assert "\x1b" not in text(comparison(settings_changed=SettingsChange(change="changed", error=words)), color=False)
+
+
+def test_a_glob_that_fits_no_model_folder_is_not_taken_for_a_clean_bill(several: tuple[Path, Path], tmp_path: Path) -> None:
+    compared = judged_by(*several, tmp_path / "work", folders=("modles/*", "models/a", "!nothing"))
+    assert [(each.id, each.changed) for each in compared.unchecked if "no model folder fits" in each.reason] == [
+        ("modles/*", False)
+    ]
+    assert not should_create(judged_by(several[0], several[0], tmp_path / "other", folders=("modles/*",)))

@@ -114,5 +114,8 @@ def left_out(exchange: Exchange, said: list[Unchecked]) -> Iterator[Unchecked]:
     for file in exchange.head.files:
         if file.unread and file.path not in known:
             yield Unchecked(kind="file", id=file.path, folder=".", reason=file.unread, places=(Place("head", file.path),))
+    for glob in exchange.unmatched:
+        reason = "is a glob of the setting `folders` that no model folder fits"
+        yield Unchecked(kind="file", id=glob, folder=".", reason=reason, changed=False)
     for reason in exchange.change.unread:
         yield Unchecked(kind="check", id="orphan-fix-commit", folder=".", reason=reason, changed=False)

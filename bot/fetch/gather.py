@@ -89,6 +89,7 @@ def gather(
             tokens=tokens,
             severity=dict(severity or {}),
             left_out=len(selection.left_out),
+            unmatched=selection.unmatched,
             settings=settings_change(before, after, folder),
         )
         exchange.save(folder)

@@ -5,7 +5,7 @@ from posixpath import basename, dirname
 
 import msgspec
 
-from bot.fetch.globs import chosen
+from bot.fetch.globs import chosen, fits
 from bot.fetch.links import Tree
 from bot.fetch.source import UnreadError
 from bot.snapshot import File
@@ -104,13 +104,14 @@ class Owners:
 class Selection(msgspec.Struct, frozen=True):
     """Which candidate folders of two trees differ; `documents` says whether a README or CHANGELOG of the root does.
 
-    `left_out` are those that differ as well and that nobody wants judged.
+    `left_out` are those that differ as well and that nobody wants judged; `unmatched` are globs that mean no folder of either tree.
     """
 
     changed: tuple[str, ...]
     unchanged: tuple[str, ...]
     documents: bool
     left_out: tuple[str, ...] = ()
+    unmatched: tuple[str, ...] = ()
 
     @property
     def owners(self) -> Owners:
@@ -140,7 +141,8 @@ def select(
     changed = {folder for folder in found if whole or before.get(folder) != after.get(folder)}
     documents = _documents(base) != _documents(head)
     wanted = {folder for folder in changed if chosen(folder, globs)}
-    return Selection(tuple(sorted(wanted)), tuple(sorted(found - changed)), documents, tuple(sorted(changed - wanted)))
+    unmatched = tuple(glob for glob in globs if not glob.startswith("!") and not any(fits(folder, glob) for folder in found))
+    return Selection(tuple(sorted(wanted)), tuple(sorted(found - changed)), documents, tuple(sorted(changed - wanted)), unmatched)
 
 
 def _identities(entries: Sequence[File], owners: Owners) -> dict[str, dict[str, tuple[str, ...]]]:
