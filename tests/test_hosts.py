@@ -150,11 +150,13 @@ def test_nothing_is_suggested_for_lines_of_a_pointer(
     job: Job, github: GitHubDouble, origin: ModelRepository, lfs: LfsDouble, *, kept: bool
 ) -> None:
     """What is to be repaired stands in line 3 of what Git LFS keeps, and line 3 of its pointer is in the diff."""
-    rope = {"rope_scaling": {"type": "linear", "factor": 2.0}, "model_type": "qwen2", "vocab_size": 8, "eos_token_id": 3}
-    content = json.dumps(rope, indent=2).encode() + b"\n"
-    attributes = {".gitattributes": "config.json filter=lfs diff=lfs merge=lfs -text\n"} if kept else {}
-    origin.commit("Scale", attributes | {"config.json": lfs.add(content) if kept else content})
+    file, content = "generation_config.json", json.dumps({"eos_token_id": [2]}, indent=2).encode() + b"\n"
+    origin.git("switch", "--quiet", "main")
+    origin.commit("Stop on both", {file: json.dumps({"eos_token_id": [3, 2]}, indent=2) + "\n"})
+    origin.git("switch", "--quiet", "--force-create", "change")
+    attributes = {".gitattributes": f"{file} filter=lfs diff=lfs merge=lfs -text\n"} if kept else {}
+    origin.commit("Stop on one", attributes | {file: lfs.add(content) if kept else content})
     step = job.pull_request(suggest="true")
-    assert "rope-scaling-legacy-key" in step.summary
+    assert "turn-end-not-in-eos" in step.summary
     assert any("/reviews" in line for line in github.writes()) == (not kept)
     assert github.violations == []
