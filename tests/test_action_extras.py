@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from bot import run
+from tests.conftest import ROOT
 from tests.doubles.github import GitHubDouble
 from tests.doubles.job import Job
 from tests.doubles.model_repository import ModelRepository
@@ -144,15 +146,33 @@ def test_inputs_win_over_the_file_and_reach_the_comparison(job: Job, origin: Mod
     assert small.policy.folders == (".",)
 
 
-def test_every_right_that_the_workflow_asks_for_is_needed(job: Job, github: GitHubDouble) -> None:
-    """Without the right to write the comment there is none; with a clone and that right alone everything works."""
-    job.pull_request(prove="never")
-    assert {line.split(" ")[1].split("?")[0].split("/")[4] for line in github.log if len(line.split("/")) > 4} <= {
-        "pulls",
-        "issues",
-    }
-    github.read_only = True
-    assert job.pull_request(prove="never").status == 1
+def rights() -> dict[str, str]:
+    """What the workflow to paste asks for."""
+    return yaml.safe_load((ROOT / "examples/model-repo-drift.yml").read_text("utf-8"))["jobs"]["drift"]["permissions"]
+
+
+@pytest.mark.parametrize("checkout", [True, False])
+def test_the_rights_of_the_workflow_are_enough(job: Job, github: GitHubDouble, tmp_path: Path, *, checkout: bool) -> None:
+    github.rights = rights()
+    workspace = job.workspace if checkout else tmp_path
+
+    step = Job(job.folder, workspace, github, run.compare, run.exit_status).pull_request(prove="never")
+
+    assert (step.status, step.told("notice")) == (1, [])
+    assert len(github.comments) == 1
+
+
+@pytest.mark.parametrize(
+    ("right", "less"), [(right, less) for right in rights() for less in ("none", "read") if less != rights()[right]]
+)
+def test_with_less_it_does_not_work(job: Job, github: GitHubDouble, tmp_path: Path, right: str, less: str) -> None:
+    github.rights = rights() | {right: less}
+
+    step = Job(job.folder, tmp_path, github, run.compare, run.exit_status).pull_request(prove="never")  # without a checkout
+
+    assert github.comments == {}
+    assert step.status == (1 if right == "pull-requests" else 3)
+    assert bool(step.told("notice")) == (right == "pull-requests")
 
 
 def test_a_check_run_takes_the_place_of_annotations_of_the_log(job: Job) -> None:

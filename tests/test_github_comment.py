@@ -10,8 +10,11 @@ from github import Github
 
 from bot.api import connect, patient
 from bot.publish import marker
+from bot.publish.comment import comment
 from bot.publish.github import Posted, Target, Text, publish
+from bot.publish.links import Links
 from bot.publish.marker import Marker
+from tests import comparisons
 from tests.doubles.github import GitHubDouble
 from tests.doubles.model_repository import ModelRepository
 
@@ -347,3 +350,21 @@ def test_a_creation_that_was_answered_too_late_is_not_doubled(github: GitHubDoub
 
     assert posted.outcome == "unchanged"
     assert github.bodies() == [body("one finding")]
+
+
+def test_two_thousand_findings_fit_into_a_comment_that_github_takes(github: GitHubDouble, repository: ModelRepository) -> None:
+    new = tuple(
+        comparisons.finding(
+            key=f"🔥{number}", title=f"`🔥{number}` " + "🔥" * 150, severity=("error", "warning", "note")[number % 3]
+        )
+        for number in range(2_000)
+    )
+
+    posted = publish(target(github, repository), lambda _: comment(comparisons.comparison(new=new), links=Links()))
+
+    (text,) = github.bodies()
+    read = marker.read(text.split("\n", 1)[0])
+    assert posted.outcome == "created"
+    assert read is not None
+    assert len(read.fingerprints) + read.more == 2_000
+    assert "see the job summary" in text

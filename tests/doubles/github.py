@@ -33,6 +33,8 @@ LONGEST_BODY = 65_536
 FORBIDDEN = (403, {"message": "Resource not accessible by integration"})
 NOT_FOUND = (404, {"message": "Not Found"})
 WRITES = ("POST", "PATCH", "PUT", "DELETE")
+RIGHTS = {"/pulls": "pull-requests", "/issues": "pull-requests", "/check-runs": "checks", "/code-scanning": "security-events"}
+"""Which `permissions:` of a job a request needs (docs, "Permissions required for GitHub Apps"); for the rest it is contents."""
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
@@ -59,6 +61,7 @@ class GitHubDouble:
         self.state: Literal["open", "closed"] = "open"
         self.draft = self.merged = self.read_only = False
         self.head_repository: Literal["same", "fork", "gone"] = "same"
+        self.rights: Mapping[str, str] | None = None  # the `permissions:` of the job, None for all
         self.login, self.kind = "github-actions[bot]", "Bot"
         self.comments: dict[int, Json] = {}
         self.log: list[str] = []
@@ -266,7 +269,7 @@ class GitHubDouble:
             return _json(status, body, headers)
         if why := self._contract.refuses(request):
             return _json(422, {"message": "Invalid request", "errors": [why]}, {})
-        if self.read_only and request.method in WRITES:
+        if (self.read_only and request.method in WRITES) or not self._may(request):
             return _json(*FORBIDDEN, {})
         status, body, headers = self._page(request, *self._route(request))
         response = _json(status, body, headers)
@@ -275,6 +278,15 @@ class GitHubDouble:
             self._contract.check(request, response)
         happens(self._planned, request, after=True)
         return response
+
+    def _may(self, request: Request) -> bool:
+        """Whether the token has the right that a request needs; one that may write may read."""
+        if self.rights is None:
+            return True
+        path = request.path.removeprefix(f"/repos/{self.repository}")
+        about = next((right for part, right in RIGHTS.items() if path.startswith(part)), "contents" if path else "metadata")
+        held = self.rights.get(about, "read" if about == "metadata" else "none")
+        return held == "write" or (held == "read" and request.method not in WRITES)
 
     def _route(self, request: Request) -> Answer:
         try:
