@@ -87,9 +87,16 @@ def test_the_exit_status_is_the_same(image: str, pair: tuple[Path, Path], tmp_pa
 
 
 @pytest.mark.parametrize(
-    "flags", [("--user=1001",), ("--user=1001:118", "--env=HOME=/nowhere"), ("--read-only", "--tmpfs=/tmp")], ids=" ".join
+    "flags",
+    [
+        ("--user=1001",),
+        ("--user=1001:118", "--env=HOME=/nowhere"),
+        ("--read-only", "--tmpfs=/tmp"),
+        ("--read-only", "--tmpfs=/tmp", "--user=1001", "--memory=512m", "--memory-swap=512m", "--cap-drop=ALL"),
+    ],
+    ids=" ".join,
 )
-def test_any_user_and_a_read_only_image(image: str, pair: tuple[Path, Path], flags: tuple[str, ...]) -> None:
+def test_any_user_a_read_only_image_and_little_memory(image: str, pair: tuple[Path, Path], flags: tuple[str, ...]) -> None:
     arguments = ["compare", *pair, "--format", "json"]
     same(inside(image, *arguments, mount=pair, flags=flags), here(*arguments))
 
