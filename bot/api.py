@@ -149,17 +149,19 @@ def connect(url: str, token: str, *, retry: Retry | None, between_requests: floa
 
 
 def own_login(repository: Repository) -> str:
-    """The login of the person whose token asks; "" where it is nobody's, or GitHub does not say.
+    """The login of the person whose token asks; "" where it is nobody's, or GitHub does not let it ask. Raises one of FAULTS.
 
-    A token of an app, as every job has, starts with `ghs_` and may not ask.
+    A token of an app, as every job has, starts with `ghs_` (GitHub's changelog of 2021-03-31 on token formats) and may not ask.
     """
     auth = repository.requester.auth
     if auth is None or auth.token.startswith("ghs_"):
         return ""
     try:
         _, about = repository.requester.requestJsonAndCheck("GET", "/user")
-    except FAULTS:
-        return ""
+    except GithubException as refusal:
+        if refusal.status in (401, 403, 404) and not isinstance(refusal, RateLimitExceededException):
+            return ""
+        raise  # not knowing whose it is would make a second comment
     return str(about.get("login") or "")
 
 

@@ -368,3 +368,11 @@ def test_two_thousand_findings_fit_into_a_comment_that_github_takes(github: GitH
     assert read is not None
     assert len(read.fingerprints) + read.more == 2_000
     assert "see the job summary" in text
+
+
+def test_not_knowing_whose_a_comment_is_never_makes_a_second_one(github: GitHubDouble, repository: ModelRepository) -> None:
+    github.comment(body("old"), login="maintainer")
+    github.answer("GET", "^/user$", 502, {"message": "Bad Gateway"}, times=9)
+
+    assert publish(target(github, repository), always("new")).outcome == "refused"
+    assert github.bodies() == [body("old")]

@@ -23,9 +23,7 @@ NOBODY = "0123456789abcdef" * 2 + "01234567"
 def origin(tmp_path: Path) -> ModelRepository:
     made = ModelRepository(tmp_path / "origin")
     made.spoil()
-    made.git("update-ref", "refs/pr/1", "change")
-    made.git("switch", "--quiet", "main")
-    made.git("branch", "--quiet", "--delete", "--force", "change")
+    made.propose()
     return made
 
 

@@ -26,9 +26,7 @@ def origin(tmp_path: Path) -> ModelRepository:
     """A pull request, number 1, that spoils the model."""
     made = ModelRepository(tmp_path / "origin")
     made.spoil()
-    made.git("update-ref", "refs/pr/1", "change")
-    made.git("switch", "--quiet", "main")
-    made.git("branch", "--quiet", "--delete", "--force", "change")
+    made.propose()
     return made
 
 

@@ -264,7 +264,7 @@ def test_any_comparison_is_valid_and_says_no_more_than_text(record: Comparison, 
         assert "](" not in message
         assert not re.search(r"(?<!\{)\{(?:\{\{)*(?!\{)", message)
     for address in re.findall(r'"uri": "([^"]*)"', json.dumps(found)):
-        assert urlsplit(urljoin("file:///repository/root/", address)).netloc == ""
+        assert urlsplit(urljoin("file:///repository/", address)).netloc == ""
         assert urlsplit(address).scheme == ""
         assert not unquote(address).startswith("%")
 

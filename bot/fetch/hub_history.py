@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from bot.fetch.git import FULL
-from bot.fetch.history import SHORT, holders, is_pull, place
+from bot.fetch.history import SHORT, holders, is_pull, place, unlikely
 from bot.fetch.hub import HubSource, Revision
 from bot.fetch.hub_commits import MOST_REQUESTS, Commits, Requests, Row, SpentError
 from bot.hub import AbsentError, HubError, connect
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 WORD = re.compile(r"[0-9a-f]{7,40}")
 PULL = re.compile(r"refs/pr/([1-9]\d{0,8})")
 MERGED = re.compile(r"\(#[1-9]\d*\)$")
-LONGEST = 12  # digits that people write of a commit, unless they write all of them
 PULL_PAGE = 100  # commits of a pull request that are asked for at once: its own stand first
 ABSENT = "no commit of this repository has this id"
 SPENT = f"more than {MOST_REQUESTS} requests to the Hub would be needed to look for all commits"
@@ -58,7 +57,7 @@ class HubHistory:
 
     def resolve(self, words: Sequence[str]) -> tuple[Commit, ...]:
         """Say of each word which commit it names and whether a branch or tag holds it."""
-        asked = sorted((word for word in dict.fromkeys(words) if WORD.fullmatch(word)), key=_unlikely)
+        asked = sorted((word for word in dict.fromkeys(words) if WORD.fullmatch(word)), key=unlikely)
         settled: dict[str, Commit] = {}
         try:
             if asked:
@@ -106,7 +105,7 @@ class HubHistory:
         """What became of a word that no branch or tag holds."""
         tips = {tip for _, tip in refs.pulls if tip.startswith(word) and tip not in self._near}
         sha = tips.pop() if len(tips) == 1 else self._named(word)
-        if sha is None and FULL.fullmatch(word) is None and not _unlikely(word):
+        if sha is None and FULL.fullmatch(word) is None and not unlikely(word):
             sha = self._pulled_as(word, refs)  # the Hub need not know short ids
         if sha is None:
             return Commit(word, None, "orphaned", ABSENT)
@@ -236,8 +235,3 @@ def elsewhere(source: HubSource) -> Callable[[str], HubHistory]:
 def _newest(ref: tuple[str, str]) -> int:
     number = PULL.fullmatch(ref[0])
     return -int(number[1]) if number else 0
-
-
-def _unlikely(word: str) -> bool:
-    """Whether people rarely mean a commit: by digits alone, or by a length that nobody writes, such as the 32 of an md5."""
-    return word.isdecimal() or LONGEST < len(word) < len("0" * 40)

@@ -15,7 +15,7 @@ from bot.hub import Access
 GIT = "git:"
 SHORT = 7  # digits of a commit in a label
 EMPTY_TREE = (
-    "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # of every repository (git, cache.h and object-file.c: it need not be written)
+    "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # every repository has it, also one that never wrote it (run with git 2.39.5)
 )
 
 

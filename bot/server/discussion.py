@@ -27,6 +27,8 @@ from bot.snapshot import Text
 if TYPE_CHECKING:
     from huggingface_hub import DiscussionWithDetails
 
+    from bot.hub_client import Hub
+
 MOST_PULLS = 1_000
 """Open pull requests of one repository that are looked at when its branch moved, the newest first."""
 MORE_TRIES = 2
@@ -75,22 +77,28 @@ def judge_base(job: Base, bot: Bot, put: Callable[[Discussion], object]) -> int:
     Raises HubError.
     """
     hub = connect(bot.access)
-    pulls = hub.ask(
-        f"hub:{job.repo}",
-        lambda api: list(
-            islice(api.get_repo_discussions(job.repo, discussion_type="pull_request", discussion_status="open"), MOST_PULLS)
-        ),
-    )
+    pulls = open_pulls(hub, job.repo)
     found = 0
-    for pull in pulls:
+    for number in pulls:
         try:
-            seen = publish.read(hub, job.repo, pull.num)
+            seen = publish.read(hub, job.repo, number)
         except AbsentError:
             continue
         if seen.target_branch == job.ref and publish.carries_ours(hub, bot.account, seen):
-            put(Discussion(repo=job.repo, num=pull.num))
+            put(Discussion(repo=job.repo, num=number))
             found += 1
     return found
+
+
+def open_pulls(hub: "Hub", repo: str) -> list[int]:
+    """The numbers of the open pull requests of a repository, the newest first. Raises HubError."""
+    found = hub.ask(
+        f"hub:{repo}",
+        lambda api: list(
+            islice(api.get_repo_discussions(repo, discussion_type="pull_request", discussion_status="open"), MOST_PULLS)
+        ),
+    )
+    return [each.num for each in found]
 
 
 def _until_settled(job: Discussion, bot: Bot) -> Judged:

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,13 +10,11 @@ import msgspec
 from bot.errors import CannotLookError, UsageError
 from bot.fetch.hub import PREFIX
 from bot.hub import connect
-from bot.server.discussion import MOST_PULLS, Bot, Judged, judge
+from bot.server.discussion import Bot, Judged, judge, open_pulls
 from bot.server.jobs import Discussion
 
 if TYPE_CHECKING:
     from huggingface_hub import GitRefs
-
-    from bot.hub_client import Hub
 
 
 class Seen(msgspec.Struct, kw_only=True):
@@ -93,7 +90,7 @@ def watch(
         try:
             hub = connect(bot.access)
             refs = hub.ask(f"{PREFIX}{repo}", lambda api, repo=repo: api.list_repo_refs(repo, include_pull_requests=True))
-            numbers = _open(hub, repo)
+            numbers = sorted(open_pulls(hub, repo))
         except CannotLookError as error:
             yield Told(repo, 0, Judged("gone"), str(error))
             continue
@@ -112,17 +109,6 @@ def watch(
                 memory.learn(pull, digest)
             yield Told(repo, number, judged)
         memory.keep(repo, [f"{repo}#{number}" for number in numbers])
-
-
-def _open(hub: "Hub", repo: str) -> list[int]:
-    """The numbers of the open pull requests, oldest first."""
-    found = hub.ask(
-        f"{PREFIX}{repo}",
-        lambda api: list(
-            islice(api.get_repo_discussions(repo, discussion_type="pull_request", discussion_status="open"), MOST_PULLS)
-        ),
-    )
-    return sorted(each.num for each in found)
 
 
 def _digests(refs: "GitRefs") -> dict[int, str]:

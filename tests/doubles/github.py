@@ -34,7 +34,7 @@ FORBIDDEN = (403, {"message": "Resource not accessible by integration"})
 NOT_FOUND = (404, {"message": "Not Found"})
 WRITES = ("POST", "PATCH", "PUT", "DELETE")
 RIGHTS = {"/pulls": "pull-requests", "/issues": "pull-requests", "/check-runs": "checks", "/code-scanning": "security-events"}
-"""Which `permissions:` of a job a request needs (docs, "Permissions required for GitHub Apps"); for the rest it is contents."""
+"""Which of the `permissions:` of a job a request is held to; for the rest it is contents. (`issues` would do for comments too.)"""
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 

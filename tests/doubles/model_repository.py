@@ -40,6 +40,12 @@ class ModelRepository(GitRepository):
         """Let generation_config.json stop on a token that ends no turn; the commit's id."""
         return self.commit(message, {"generation_config.json": _text({"eos_token_id": 2})})
 
+    def propose(self) -> None:
+        """Make of the branch `change` what the Hub knows as pull request 1: a ref, and no branch."""
+        self.git("update-ref", "refs/pr/1", "change")
+        self.git("switch", "--quiet", "main")
+        self.git("branch", "--quiet", "--delete", "--force", "change")
+
     def repair(self) -> str:
         """Take the spoiling back in a further commit; the commit's id."""
         return self.commit("Stop on the end of a turn again", {"generation_config.json": _text({"eos_token_id": 3})})
